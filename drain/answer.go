@@ -1,0 +1,178 @@
+package drain
+
+import (
+	"log/slog"
+	"time"
+)
+
+// answer takes in what came of the exchange that was under way.
+func (w *wake) answer(resp response) {
+	settling, asked := w.settling, w.exchange
+	w.settling, w.exchange = nil, nil
+	w.report.Exchanges = w.link.exchanges
+	w.report.ConnectMS = w.link.connectTook.Milliseconds()
+	for _, j := range settling {
+		if o, ok := resp.settled[j.job.ID]; ok {
+			w.count(j, o)
+		} else {
+			w.finished = append(w.finished, j)
+		}
+	}
+	if resp.err != nil {
+		w.fail(resp.err)
+		return
+	}
+	w.took = resp.took
+	w.skip = append(w.skip, resp.strays...)
+	if len(resp.settled) > 0 {
+		w.exhausted, w.empty = false, false
+	}
+	w.takeExtended(resp)
+	w.takeReaped(asked, resp)
+	w.takeClaimed(asked.claim, resp)
+	if w.config.Observe != nil {
+		w.config.Observe(w.report)
+	}
+}
+
+// takeExtended moves the ends of leases, and ends the handlers of jobs that are another run's by now.
+func (w *wake) takeExtended(resp response) {
+	keep := func(j *work) bool {
+		switch resp.extended[j.job.ID] {
+		case extended:
+			j.leased, j.lease, j.starved = resp.sent, w.config.lease(&j.queue.Queue), false
+			if j.expiry != nil {
+				j.expiry.Reset(time.Until(j.leaseEnd()))
+			}
+		case locked, done:
+			j.askAt = time.Now().Add(askAgain)
+		case gone:
+			if j.cancel == nil {
+				return false
+			}
+			j.cancel(ErrLeaseLost)
+		}
+		return true
+	}
+	for _, j := range w.running {
+		keep(j)
+	}
+	waiting := w.waiting
+	w.waiting = nil
+	for _, j := range waiting {
+		if keep(j) {
+			w.waiting = append(w.waiting, j)
+		} else {
+			j.queue.waiting--
+			w.lose(j)
+		}
+	}
+}
+
+func (w *wake) takeReaped(req *request, resp response) {
+	for _, r := range resp.reaped {
+		w.report.Reaped++
+		level := slog.LevelWarn
+		if r.status == "failed" {
+			w.report.FailedForGood++
+			level = slog.LevelError
+		}
+		w.config.Log.Log(w.outer, level, "lease ran out: the worker was lost", "queue", r.queue, "job", r.id, "now", r.status, "last_error", r.text)
+	}
+	if req.reap {
+		w.reap = len(resp.reaped) == mostReaped
+	}
+}
+
+// takeClaimed takes jobs in hand.
+func (w *wake) takeClaimed(asked *claim, resp response) {
+	if asked == nil {
+		return
+	}
+	bounded := false
+	for _, r := range asked.rooms {
+		bounded = bounded || !r.since.IsZero()
+	}
+	payloads := 0
+	for _, c := range resp.claimed {
+		q := w.queue(c.job.Queue)
+		if c.spent {
+			w.report.Reaped++
+			w.report.FailedForGood++
+			w.config.Log.Error("not started: its attempts were spent before", "queue", q.Name, "job", c.job.ID, "attempts", c.job.Attempt)
+			continue
+		}
+		payloads += len(c.job.Payload)
+		if !c.alone {
+			q.since = later(q.since, c.job.RunAt)
+		}
+		q.waiting++
+		w.claimed++
+		w.report.Claimed++
+		w.waiting = append(w.waiting, &work{job: c.job, queue: q, alone: c.alone,
+			leased: resp.sent, lease: w.config.lease(&q.Queue)})
+	}
+	short := len(resp.claimed) < asked.most
+	if short && bounded {
+		for _, q := range w.queues {
+			q.since = time.Time{} // what came in behind is not forgotten: the next claim looks from the beginning
+		}
+		return
+	}
+	w.exhausted = short && payloads < maxPayloads/2
+	w.empty = asked.alone && len(resp.claimed) == 0
+	if w.empty && resp.next != nil && w.lingered+*resp.next <= w.config.Linger {
+		w.lingered += *resp.next
+		w.lingerTo = time.Now().Add(*resp.next)
+	}
+}
+
+// count books a job that is settled, and says so where somebody should know.
+func (w *wake) count(j *work, o outcome) {
+	r, s := &w.report, j.settlement
+	log := w.config.Log.With("queue", j.queue.Name, "job", j.job.ID, "attempt", j.job.Attempt)
+	switch o {
+	case completed:
+		r.Done++
+		log.Debug("done", "took", j.ended.Sub(j.started))
+	case retried:
+		r.Retried++
+		level := slog.LevelWarn
+		if s.foreseen {
+			level = slog.LevelInfo
+		}
+		log.Log(w.outer, level, "failed attempt, retried later", "after", s.delay, "error", s.text)
+	case failed:
+		r.Failed++
+		r.FailedForGood++
+		log.Error("failed for good", "error", s.text)
+	case released:
+		r.Released++
+		w.skip = append(w.skip, j.job.ID)
+		if s.text == "" {
+			log.Debug("released: not started")
+		} else {
+			log.Warn("given back", "error", s.text)
+		}
+	case lost:
+		w.lose(j)
+	}
+}
+
+// fail takes in that the database is out of reach, or refused a whole exchange. What is in hand gets the grace.
+func (w *wake) fail(err error) {
+	if w.outer.Err() != nil && !w.holds() {
+		w.beginStop(w.signalled(), time.Now())
+		return
+	}
+	if w.err == nil {
+		w.err = err
+	}
+	if !w.holds() {
+		w.noMore = StoppedError
+		return
+	}
+	w.config.Log.Error("the database failed; settling what is in hand within the grace", "error", brief(err))
+	w.beginStop(StoppedError, time.Now().Add(w.config.Grace))
+	w.notBefore = time.Now().Add(time.Second)
+}

@@ -1,0 +1,11 @@
+-- The first statement on every connection: fails the whole exchange, by dividing by zero, unless the tables are at the
+-- version that this program knows, the session reads committed rows and the server takes writes. Nothing after it in
+-- the exchange is done then. That it failed is all it says; diagnose.sql finds out why.
+--
+-- in:    @version
+-- out:   1
+-- locks: none
+select 1 / coalesce(
+    (select v.version = @version::int from {schema}.jobs_version v)
+    and current_setting('transaction_isolation') = 'read committed'
+    and current_setting('transaction_read_only') = 'off', false)::int

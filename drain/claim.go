@@ -1,0 +1,84 @@
+package drain
+
+import (
+	_ "embed"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+//go:embed claim.sql
+var claimStatement statement
+
+//go:embed claim_alone.sql
+var claimAloneStatement statement
+
+// maxPayloads is the most payload, in bytes, that one claim brings; what is larger by itself comes alone.
+const maxPayloads = 16 << 20
+
+// A claim asks for due jobs.
+type claim struct {
+	most  int
+	rooms []room  // in drain order
+	skip  []int64 // released by this run, or impossible to claim
+	large bool    // a payload over maxPayloads may come
+	alone bool    // nothing is in hand: a job that has to run alone may come, if nothing else does
+}
+
+// A room is how many jobs of one queue may come, and for how long they are leased.
+type room struct {
+	queue string
+	jobs  int
+	lease time.Duration
+	since time.Time // zero: from the beginning
+}
+
+// A claimed row is a job in hand, unless its attempts were spent and it was failed instead.
+type claimed struct {
+	job   Job
+	alone bool
+	spent bool
+}
+
+func (b *batch) claim(run string, c claim, to *[]claimed) {
+	queues, rooms := make([]string, len(c.rooms)), make([]int, len(c.rooms))
+	leases, since := make([]int64, len(c.rooms)), make([]pgtype.Timestamptz, len(c.rooms))
+	for i, r := range c.rooms {
+		queues[i], rooms[i], leases[i] = r.queue, r.jobs, r.lease.Microseconds()
+		since[i] = pgtype.Timestamptz{Time: r.since, Valid: true}
+		if r.since.IsZero() {
+			since[i].InfinityModifier = pgtype.NegativeInfinity
+		}
+	}
+	skip := append([]int64{}, c.skip...)
+	b.queue(claimStatement, pgx.StrictNamedArgs{
+		"queues": queues, "rooms": rooms, "leases": leases, "since": since, "most": c.most, "bytes": int64(maxPayloads),
+		"large": c.large, "run": run, "skip": skip,
+	}).Query(func(rows pgx.Rows) error { return readClaimed(rows, run, false, to) })
+	if c.alone {
+		b.queue(claimAloneStatement, pgx.StrictNamedArgs{"queues": queues, "leases": leases, "run": run, "skip": skip}).
+			Query(func(rows pgx.Rows) error { return readClaimed(rows, run, true, to) })
+	}
+}
+
+func readClaimed(rows pgx.Rows, run string, alone bool, to *[]claimed) error {
+	for rows.Next() {
+		var runAt pgtype.Timestamptz
+		var lastError *string
+		var status string
+		c := claimed{job: Job{Run: run}, alone: alone}
+		j := &c.job
+		err := rows.Scan(&j.ID, &j.Queue, (*[]byte)(&j.Payload), &runAt, &j.Attempt, &j.MaxAttempts, &j.lost, &lastError, &status)
+		if err != nil {
+			return err
+		}
+		j.RunAt = runAt.Time // zero for -infinity
+		if lastError != nil {
+			j.LastError = *lastError
+		}
+		c.spent = status != "running"
+		*to = append(*to, c)
+	}
+	return rows.Err()
+}

@@ -1,0 +1,63 @@
+-- Claims due jobs: queued -> running, attempts + 1, under a lease. A queued row whose attempts are spent is failed
+-- instead of claimed, so that it is never parked in silence.
+--
+-- in:    @queues in drain order, and for each: @rooms (most jobs), @leases (microseconds), @since (a run_at below which
+--        this run saw nothing due any more: where an index full of dead entries need not be read again);
+--        @most jobs; @bytes of payload; @large: whether one payload over that may come, alone;
+--        @run; @skip: ids that this run released or cannot claim
+-- out:   the jobs in the order of their queues, then run_at, id; their status says which were failed
+-- locks: the rows, FOR NO KEY UPDATE, the weakest lock that keeps other claimers out: a session that inserts a reference
+--        to a job holds KEY SHARE on it and neither waits for the claim nor hides the job. What is locked is skipped.
+-- index: ebb_jobs_due
+-- why:   the materialized choice bounds the batch under every plan; an IN (SELECT ... LIMIT) may be run again for every
+--        row of the table and then takes more. Jobs that were lost before are left to claim_alone.sql.
+with asked as (
+    select a.*
+    from unnest(@queues::text[], @rooms::int[], @leases::bigint[], @since::timestamptz[]) with ordinality
+         as a (queue, room, lease, since, place)
+),
+due as materialized (
+    select j.id, j.run_at, octet_length(j.payload::text) as size, a.place, a.lease
+    from asked a
+    cross join lateral (
+        select d.id, d.run_at, d.payload
+        from {schema}.jobs d
+        where d.status = 'queued' and d.queue = a.queue and d.run_at <= now() and d.run_at >= a.since
+          and d.id <> all (@skip::bigint[])
+          and (d.lost < 1 or d.lost < 2 and d.attempts::bigint + 1 < d.max_attempts or d.attempts >= d.max_attempts)
+        order by d.run_at, d.id
+        limit a.room
+        for no key update skip locked
+    ) j
+    limit @most
+),
+taken as (
+    select id, place, lease,
+           sum(size) over (order by place, run_at, id) as total,
+           row_number() over (order by place, run_at, id) as nth
+    from due
+    where size <= @bytes or @large
+),
+claimed as (
+    update {schema}.jobs j
+    set status = case when j.attempts >= j.max_attempts then 'failed' else 'running' end,
+        attempts = case when j.attempts >= j.max_attempts then j.attempts else j.attempts + 1 end,
+        locked_until = case when j.attempts >= j.max_attempts then null
+                            else now() + t.lease * interval '1 microsecond' end,
+        locked_by = @run::text,
+        started_at = case when j.attempts >= j.max_attempts then j.started_at else now() end,
+        finished_at = case when j.attempts >= j.max_attempts then now() end,
+        last_error = case when j.attempts >= j.max_attempts
+                          then format('attempt %s of %s, %s, run %s: not started: its attempts were spent before%s',
+                                      j.attempts, j.max_attempts,
+                                      to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), @run::text,
+                                      coalesce('; ' || left(j.last_error, 4096), ''))
+                          else j.last_error end
+    from taken t
+    where j.id = t.id and (t.total <= @bytes or t.nth = 1)
+    returning j.id, j.queue, j.payload::text as payload, j.run_at, j.attempts, j.max_attempts, j.lost, j.last_error,
+              j.status, t.place
+)
+select id, queue, payload, run_at, attempts, max_attempts, lost, last_error, status
+from claimed
+order by place, run_at, id

@@ -1,0 +1,33 @@
+-- Claims one job that took a process with it before, or may have, and only where nothing else runs under this run: such
+-- a job can then spend no attempt but its own.
+--
+-- in:    @queues in drain order, and for each: @leases (microseconds); @run; @skip: ids not to be claimed
+-- out:   the job, as claim.sql gives it, or no row
+-- locks: the row, and one such row of every other queue, FOR NO KEY UPDATE; what is locked is skipped
+-- index: ebb_jobs_due; ebb_jobs_running
+with asked as (
+    select a.*
+    from unnest(@queues::text[], @leases::bigint[]) with ordinality as a (queue, lease, place)
+    where not exists (select from {schema}.jobs where status = 'running' and locked_by = @run::text)
+),
+due as materialized (
+    select j.id, a.lease
+    from asked a
+    cross join lateral (
+        select d.id
+        from {schema}.jobs d
+        where d.status = 'queued' and d.queue = a.queue and d.run_at <= now() and d.id <> all (@skip::bigint[])
+          and d.attempts < d.max_attempts
+          and (d.lost >= 2 or d.lost >= 1 and d.attempts::bigint + 1 >= d.max_attempts)
+        order by d.run_at, d.id
+        limit 1
+        for no key update skip locked
+    ) j
+    limit 1
+)
+update {schema}.jobs j
+set status = 'running', attempts = j.attempts + 1, locked_until = now() + due.lease * interval '1 microsecond',
+    locked_by = @run::text, started_at = now()
+from due
+where j.id = due.id
+returning j.id, j.queue, j.payload::text, j.run_at, j.attempts, j.max_attempts, j.lost, j.last_error, j.status

@@ -1,0 +1,88 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os/exec"
+	"time"
+
+	"github.com/seed829e008e/ebb/drain"
+)
+
+const defaultKillAfter = 5 * time.Second
+
+// A Command is the handler of a queue whose jobs run through a program. It holds no state of a job and may run any
+// number of them at once.
+type Command struct {
+	// Args is the program and its arguments, as Split gives them.
+	Args []string
+	// Env is what the program sees of ebb's environment, as Environ gives it; the job's variables are added. Empty
+	// means those alone.
+	Env []string
+	// Withheld names the variables that Environ withheld, for the errors of failed commands.
+	Withheld []string
+	// KillAfter is the time from SIGTERM to SIGKILL once the job's context has ended. Zero means five seconds.
+	KillAfter time.Duration
+	// Running, if any, can kill the commands that run.
+	Running *Running
+	// Log gets what the program prints, with the attributes queue, id and stream. Nil means that nobody reads it.
+	Log *slog.Logger
+}
+
+// Handle runs the command for one job; it is a [drain.Handler]. It returns when the command has ended and nothing of its
+// process group is left, however that came about: within KillAfter and about a second once ctx has ended.
+func (c Command) Handle(ctx context.Context, job drain.Job) error {
+	if len(c.Args) == 0 {
+		return drain.Misconfigured(errors.New("the command is empty"))
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("the command was not started: %w", context.Cause(ctx))
+	}
+	cmd := exec.Command(c.Args[0], c.Args[1:]...)
+	cmd.Env = append(c.Env[:len(c.Env):len(c.Env)], variables(ctx, job)...)
+	pipes, err := connect(cmd)
+	if err != nil {
+		return unstarted(c.Args[0], err)
+	}
+	p, err := start(cmd)
+	if err != nil {
+		pipes.close()
+		return unstarted(c.Args[0], err)
+	}
+	defer c.Running.remove(p)
+	if !c.Running.add(p) {
+		p.kill()
+	}
+
+	pipes.serve(job.Payload, c.logger(ctx, job, "stdout"), c.logger(ctx, job, "stderr"))
+	killAfter := cmp.Or(c.KillAfter, defaultKillAfter)
+	told, killed := p.await(ctx, pipes.printed, killAfter)
+	pipes.finish()
+
+	status, text := p.end()
+	m := meaningOf(status, told)
+	if m == done {
+		return nil
+	}
+	if killed {
+		text += fmt.Sprintf(" (SIGTERM had not ended it after %s)", killAfter)
+	}
+	if tail := pipes.stderrTail.String(); tail != "" {
+		text += ": " + tail
+	}
+	return m.verdict(errors.New(text + withheldNote(c.Withheld)))
+}
+
+// logger logs what a job's command prints on one stream.
+func (c Command) logger(ctx context.Context, job drain.Job, stream string) func(line string) {
+	if c.Log == nil {
+		return func(string) {}
+	}
+	return func(line string) {
+		c.Log.LogAttrs(ctx, slog.LevelInfo, line,
+			slog.String("queue", job.Queue), slog.Int64("id", job.ID), slog.String("stream", stream))
+	}
+}

@@ -1,0 +1,61 @@
+// Package command runs jobs through commands: a script or a program in any language is the handler of a queue.
+//
+// # What a command gets
+//
+// The command line is split by the quoting rules of a POSIX shell and expanded in no way: there is no shell unless it
+// names one (sh -c '...'). A name without a slash is looked up on PATH; a path is relative to ebb's working directory,
+// which is the command's too.
+//
+// The job's payload comes on standard input, byte for byte as Postgres prints it, and then the end of file. A command
+// that does not care may leave it unread. The rest is in the environment:
+//
+//	EBB_JOB_ID            the job's id
+//	EBB_JOB_QUEUE         its queue
+//	EBB_JOB_ATTEMPT       1 the first time
+//	EBB_JOB_MAX_ATTEMPTS  how many it may have
+//	EBB_JOB_RUN_AT        when it fell due: RFC 3339 in UTC with microseconds, or -infinity
+//	EBB_JOB_DEADLINE      when the command will be told to end, in the same form but by this machine's clock; unset
+//	                      where nothing limits it
+//	EBB_JOB_LAST_ERROR    what became of the attempt before; empty the first time
+//	EBB_RUN_ID            the run that claimed the job
+//
+// Beside these a command sees ebb's own environment, without what leads to ebb's database and without ebb's settings:
+// see [Environ]. Names in EBB_PASS_ENV are passed all the same, and whatever a failed command did not get to see is
+// named, never shown, at the end of its error.
+//
+// # What its exit status means
+//
+//	0              done
+//	65             failed for good
+//	69             suspend: the job is given back, due one backoff later, and its queue stops for this run
+//	75             a failed attempt that the command foresaw, logged as information
+//	78, 126, 127   misconfigured, as is a command that cannot be started: the fault is not the job's
+//	anything else  a failed attempt, retried by backoff; so is an end by a signal
+//
+// A machine out of processes, memory or file descriptors, a program file that is just being written and an environment
+// too big to pass on are failed attempts too, because no setting mends them. The error is the exit status and the end of
+// what was written to standard error, about two kilobytes.
+//
+// # What it prints
+//
+// Standard output and standard error go to ebb's log line by line, both as information, since programs write more than
+// errors to the latter. A line is cut after 4 KiB. Of each of the two the log takes the first thousand lines or 256 KiB
+// of one job and counts the rest. A command is never held up by printing more, and no amount of it takes memory.
+//
+// # When its time is up
+//
+// At the queue's timeout, and when the run has to stop, SIGTERM goes to the command's whole process group, and SIGKILL
+// five seconds later (sooner where the grace is short) to what is left of it. A command may answer SIGTERM with 0, 65, 69
+// or 75 and is taken at its word; any other end then is that of a command which was told to end. 78, 126 and 127 are as
+// well: a shell gives them when what it waits for is killed.
+//
+// When the command ends by itself, so does its group: what it started and left running has a second to finish printing,
+// and is then killed. So nothing of a job outlives its attempt, and a retry never meets what an earlier attempt left
+// behind. A process that is meant to stay must leave the group (setsid); it keeps nobody waiting, even if it holds the
+// command's output open: whatever it prints later is lost.
+//
+// When ebb itself is killed (SIGKILL, out of memory) Linux kills the command as well, though not what the command
+// started; elsewhere the command goes on. Another run takes the job back after its lease, so a command must bear that.
+//
+// Windows has no process groups and no SIGTERM. There the command alone is killed, at once, and what it started stays.
+package command

@@ -1,0 +1,63 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"github.com/seed829e008e/ebb/drain"
+)
+
+// Look reports why the program of a command could not be started, as far as that shows without starting it: whether it
+// is there, on PATH or at its path, and may be executed. It is for checking settings before anything is touched.
+func Look(args []string) error {
+	if len(args) == 0 {
+		return errors.New("the command is empty")
+	}
+	if _, err := exec.LookPath(args[0]); err != nil {
+		return errors.New(whyNot(args[0], err))
+	}
+	return nil
+}
+
+// unstarted is the verdict on a command that could not be started. What is short on this machine right now, or differs
+// from job to job, is a failed attempt. The rest is a mistake in the settings.
+func unstarted(program string, err error) error {
+	for _, passing := range []error{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.ETXTBSY, syscall.E2BIG} {
+		if errors.Is(err, passing) {
+			return fmt.Errorf("cannot be started: %w", err)
+		}
+	}
+	return drain.Misconfigured(errors.New("cannot be started: " + whyNot(program, err)))
+}
+
+// whyNot explains a refusal to find or to start a program to someone who only wrote its name into a setting.
+func whyNot(program string, err error) string {
+	file, statErr := os.Stat(program)
+	switch {
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, exec.ErrDot):
+		if filepath.Base(program) == program && statErr == nil && !file.IsDir() {
+			return fmt.Sprintf("%q is not on PATH; for the file in the working directory write ./%s", program, program)
+		}
+		return fmt.Sprintf("%q is not on PATH", program)
+	case statErr == nil && file.IsDir():
+		return fmt.Sprintf("%q is a directory", program)
+	case errors.Is(err, syscall.ENOEXEC):
+		return fmt.Sprintf("%q is neither a program for %s/%s nor a script that names its interpreter in the first line (#!/bin/sh)",
+			program, runtime.GOOS, runtime.GOARCH)
+	case errors.Is(err, fs.ErrNotExist) && statErr == nil:
+		return fmt.Sprintf("%q is there, but the interpreter that its first line names, or the loader that it was built for, is not", program)
+	case errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(program):
+		return fmt.Sprintf("%q does not exist (the path is relative to ebb's working directory)", program)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("%q does not exist", program)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Sprintf("%q may not be executed; run: chmod +x %s", program, program)
+	}
+	return err.Error()
+}

@@ -1,0 +1,75 @@
+package command
+
+import (
+	"errors"
+	"io"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+const (
+	// outputWait is how long output is read after the command's own end, from whoever holds it open.
+	outputWait = time.Second
+	// lastWait is the same when the group is gone, and all that it printed is in the pipes already.
+	lastWait = 200 * time.Millisecond
+)
+
+// pipes are ebb's ends of a command's three streams.
+type pipes struct {
+	stdin          io.WriteCloser
+	stdout, stderr io.ReadCloser
+
+	stderrTail tail          // to be read after finish
+	printed    chan struct{} // closed at the end of both outputs
+	fed        chan struct{} // closed when the payload was written, or could not be
+}
+
+func connect(cmd *exec.Cmd) (*pipes, error) {
+	stdin, inErr := cmd.StdinPipe()
+	stdout, outErr := cmd.StdoutPipe()
+	stderr, errErr := cmd.StderrPipe()
+	if err := errors.Join(inErr, outErr, errErr); err != nil {
+		return nil, err // what was opened is closed when it is collected
+	}
+	return &pipes{
+		stdin: stdin, stdout: stdout, stderr: stderr,
+		printed: make(chan struct{}), fed: make(chan struct{}),
+	}, nil
+}
+
+// serve writes the payload and reads both outputs to their ends in the background.
+func (p *pipes) serve(payload []byte, stdout, stderr func(line string)) {
+	go func() {
+		defer close(p.fed)
+		// An error means that the command does not read its input, or not all of it. That is its own affair.
+		_, _ = p.stdin.Write(payload)
+		_ = p.stdin.Close()
+	}()
+	var reading sync.WaitGroup
+	reading.Go(func() { read(p.stdout, &lines{log: stdout}, io.Discard) })
+	reading.Go(func() { read(p.stderr, &lines{log: stderr}, &p.stderrTail) })
+	go func() {
+		reading.Wait()
+		close(p.printed)
+	}()
+}
+
+func read(from io.Reader, into *lines, tail io.Writer) {
+	_, _ = io.Copy(io.MultiWriter(into, tail), from) // an error is the end as well: finish closed the pipe
+	into.close()
+}
+
+// finish waits a moment for output that is on its way, then lets go of whoever still holds the pipes.
+func (p *pipes) finish() {
+	closed(p.printed, lastWait)
+	p.close()
+	<-p.printed
+	<-p.fed
+}
+
+func (p *pipes) close() {
+	_ = p.stdin.Close()
+	_ = p.stdout.Close()
+	_ = p.stderr.Close()
+}

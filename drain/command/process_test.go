@@ -1,0 +1,238 @@
+//go:build unix
+
+package command
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/seed829e008e/ebb/drain"
+)
+
+func cancelled(t *testing.T) (context.Context, context.CancelCauseFunc) {
+	return context.WithCancelCause(t.Context())
+}
+
+func timeout(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.Context(), d)
+}
+
+// handle runs a command whose script says "ready $$", and returns its group's number and its answer to come.
+func handle(t *testing.T, ctx context.Context, c Command) (group int, answer <-chan error) {
+	t.Helper()
+	log := newPrinted()
+	c.Log = log.logger()
+	got := make(chan error, 1)
+	go func() { got <- c.Handle(ctx, drain.Job{}) }()
+	group, err := strconv.Atoi(log.await(t, "ready"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return group, got
+}
+
+func answered(t *testing.T, answer <-chan error) error {
+	t.Helper()
+	select {
+	case err := <-answer:
+		return err
+	case <-time.After(20 * time.Second):
+		t.Fatal("the command holds the run")
+		return nil
+	}
+}
+
+// nothingLeft expects a group to be gone already: Handle promises it.
+func nothingLeft(t *testing.T, group int) {
+	t.Helper()
+	if err := syscall.Kill(-group, 0); err == nil {
+		t.Errorf("group %d is still there", group)
+	}
+}
+
+func TestToldToEnd(t *testing.T) {
+	const killAfter = 300 * time.Millisecond
+	late := fmt.Sprintf(" (SIGTERM had not ended it after %s)", killAfter)
+	for _, test := range []struct {
+		name, script string
+		meaning      meaning
+		text         string
+		least, most  time.Duration
+	}{
+		// RC-34. find in its second script is one without an end here.
+		{"child holds the pipes", `echo ready $$; sleep 600; true`, retried, "signal: terminated", 0, killAfter},
+		{"pipeline", `echo ready $$; (while :; do find . ; done) | cat >/dev/null; true`, retried, "signal: terminated", 0, killAfter},
+		{"ignores TERM", `trap "" TERM; echo ready $$; sleep 600`, retried, "signal: killed" + late, killAfter, 0},
+		{"only its child ignores TERM", `(trap "" TERM; exec sleep 600) & trap "exit 4" TERM; echo ready $$; while :; do sleep 0.01; done`,
+			retried, "exit status 4", killAfter, 0},
+		{"its child cleans up", `(trap "sleep 0.1; echo clean >&2; exit" TERM; echo ready $$; while :; do sleep 0.01; done) & wait`,
+			retried, "signal: terminated: clean", 100 * time.Millisecond, killAfter},
+		{"endless output", `echo ready $$; yes`, retried, "signal: terminated", 0, killAfter}, // RC-37
+		{"endless output without lines", `echo ready $$; tr '\0' x </dev/zero`, retried, "signal: terminated", 0, killAfter},
+		{"stopped", `echo ready $$; kill -STOP $$`, retried, "signal: killed" + late, killAfter, 0},
+
+		{"done all the same", `trap "exit 0" TERM; echo ready $$; while :; do sleep 0.01; done`, done, "", 0, killAfter},
+		{"fails for good", `trap "exit 65" TERM; echo ready $$; while :; do sleep 0.01; done`, failed, "exit status 65", 0, killAfter},
+		{"suspends", `trap "exit 69" TERM; echo ready $$; while :; do sleep 0.01; done`, suspended, "exit status 69", 0, killAfter},
+		{"foreseen", `trap "exit 75" TERM; echo ready $$; while :; do sleep 0.01; done`, foreseen, "exit status 75", 0, killAfter},
+		{"not its settings", `trap "exit 78" TERM; echo ready $$; while :; do sleep 0.01; done`, retried, "exit status 78", 0, killAfter},
+		{"says why", `trap "echo why >&2; exit 143" TERM; echo ready $$; while :; do sleep 0.01; done`,
+			retried, "exit status 143: why", 0, killAfter},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ctx, cancel := cancelled(t)
+			c := shell(test.script)
+			c.KillAfter = killAfter
+			group, answer := handle(t, ctx, c)
+			told := time.Now()
+			cancel(drain.ErrStopped)
+			err := answered(t, answer)
+			took := time.Since(told)
+			nothingLeft(t, group)
+			if meant(err) != test.meaning || text(err) != test.text {
+				t.Errorf("%v: %q, want %v: %q", meant(err), text(err), test.meaning, test.text)
+			}
+			most := test.most
+			if most == 0 {
+				most = killAfter + goneWait
+			}
+			if took < test.least || took > most+time.Second {
+				t.Errorf("took %s, want %s to %s", took, test.least, most)
+			}
+		})
+	}
+}
+
+// RC-34 and RC-37 as they stand, with the default of five seconds from TERM to KILL.
+func TestTimeout(t *testing.T) {
+	for _, test := range []struct {
+		command   string
+		timeout   time.Duration
+		text      string
+		killAfter time.Duration
+	}{
+		{`sh -c 'sleep 600; true'`, 2 * time.Second, "signal: terminated", 0},
+		{`sh -c 'find / | cat >/dev/null; sleep 600; true'`, 2 * time.Second, "signal: terminated", 0},
+		{`sh -c 'trap "" TERM; sleep 600'`, 2 * time.Second, "signal: killed (SIGTERM had not ended it after 5s)", 5 * time.Second},
+		{`yes`, 3 * time.Second, "signal: terminated", 0},
+	} {
+		t.Run(test.command, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := timeout(t, test.timeout)
+			defer cancel()
+			start := time.Now()
+			err := line(t, test.command).Handle(ctx, drain.Job{})
+			took := time.Since(start)
+			if meant(err) != retried || text(err) != test.text {
+				t.Errorf("%v, want %s", err, test.text)
+			}
+			if least := test.timeout + test.killAfter; took < least || took > least+2*time.Second {
+				t.Errorf("took %s, want %s", took, least)
+			}
+		})
+	}
+}
+
+// What a command leaves behind when it ends by itself.
+func TestStrays(t *testing.T) {
+	for _, test := range []struct {
+		name, script string
+		text         string
+		most         time.Duration
+	}{
+		{"holds the pipes", `echo ready $$; sleep 600 & exit 0`, "", outputWait},
+		{"holds the pipes and ignores TERM", `echo ready $$; (trap "" TERM; exec sleep 600) & exit 3`, "exit status 3", outputWait},
+		{"holds nothing", `echo ready $$; sleep 600 >/dev/null 2>&1 </dev/null & exit 0`, "", 0},
+		{"still printing", `echo ready $$; (sleep 0.2; echo late >&2) & exit 3`, "exit status 3: late", outputWait},
+		{"prints without end", `echo ready $$; yes & exit 3`, "exit status 3", outputWait},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			start := time.Now()
+			group, answer := handle(t, t.Context(), shell(test.script))
+			err := answered(t, answer)
+			if text(err) != test.text {
+				t.Errorf("%q, want %q", text(err), test.text)
+			}
+			nothingLeft(t, group)
+			if took := time.Since(start); took > test.most+time.Second {
+				t.Errorf("took %s", took)
+			}
+		})
+	}
+}
+
+// A process that left the group stays, and keeps nobody waiting though it holds all three pipes.
+func TestStrayInASessionOfItsOwn(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("setsid(1) is Linux's")
+	}
+	log := newPrinted()
+	// The payload is more than the pipe holds, so that its writer is waiting as well.
+	c := shell(`setsid sh -c 'echo stray $$; exec sleep 600' & until [ -e "$READY" ]; do sleep 0.01; done; exit 3`)
+	marker := filepath.Join(t.TempDir(), "ready")
+	c.Env = append(c.Env, "READY="+marker)
+	c.Log = log.logger()
+	answer := make(chan error, 1)
+	go func() { answer <- c.Handle(t.Context(), drain.Job{Payload: make([]byte, 1<<20)}) }()
+	stray, err := strconv.Atoi(log.await(t, "stray"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(stray, syscall.SIGKILL) }()
+	if err := os.WriteFile(marker, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := answered(t, answer); text(err) != "exit status 3" {
+		t.Error(err)
+	}
+	if err := syscall.Kill(stray, 0); err != nil {
+		t.Errorf("the stray is gone: %v", err)
+	}
+}
+
+func TestGroupOfItsOwn(t *testing.T) {
+	log := newPrinted()
+	c := shell(`echo group $(ps -o pgid= -p $$); echo pid $$`)
+	c.Log = log.logger()
+	if err := c.Handle(t.Context(), drain.Job{}); err != nil {
+		t.Fatal(err)
+	}
+	if group, pid := log.await(t, "group"), log.await(t, "pid"); group != pid || group == fmt.Sprint(syscall.Getpgrp()) {
+		t.Errorf("group %s, pid %s", group, pid)
+	}
+}
+
+// Commands that run at the same time do not hold each other's pipes open, and leave no descriptor open.
+func TestManyAtOnce(t *testing.T) {
+	before := descriptors(t)
+	answers := make(chan error, 50)
+	for i := range cap(answers) {
+		go func() {
+			answers <- shell(fmt.Sprintf(`cat >/dev/null; echo %d >&2; exit 1`, i)).Handle(t.Context(), drain.Job{Payload: make([]byte, 100_000)})
+		}()
+	}
+	for range cap(answers) {
+		if err := answered(t, answers); !strings.HasPrefix(text(err), "exit status 1: ") {
+			t.Error(err)
+		}
+	}
+	if after := descriptors(t); after > before {
+		t.Errorf("%d descriptors before, %d after", before, after)
+	}
+}
+
+func descriptors(t *testing.T) int {
+	entries, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		t.Skip(err)
+	}
+	return len(entries)
+}

@@ -1,0 +1,45 @@
+package command
+
+import "sync"
+
+// Running is the commands that run right now, so that a program which has to exit at once can take them along. Its zero
+// value is ready; all commands of a program share one.
+type Running struct {
+	mu        sync.Mutex
+	processes map[*process]struct{}
+	killed    bool
+}
+
+// Kill kills every running command with its group, and every command that is started later. It waits for none of them,
+// returns at once, and may be called again.
+func (r *Running) Kill() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.killed = true
+	for p := range r.processes {
+		p.kill()
+	}
+}
+
+// add reports whether the process may run.
+func (r *Running) add(p *process) bool {
+	if r == nil {
+		return true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.processes == nil {
+		r.processes = map[*process]struct{}{}
+	}
+	r.processes[p] = struct{}{}
+	return !r.killed
+}
+
+func (r *Running) remove(p *process) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.processes, p)
+}

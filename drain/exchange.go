@@ -1,0 +1,235 @@
+package drain
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/sethvargo/go-retry"
+)
+
+//go:embed check.sql
+var check statement
+
+//go:embed diagnose.sql
+var diagnose statement
+
+//go:embed limits.sql
+var limits statement
+
+const readVersion statement = `select version from {schema}.jobs_version`
+
+// answerTime is how long an exchange may go without its answer before its connection counts as dead: longer than any
+// statement in it may work, since a compute that went away may leave no sign.
+const answerTime = time.Minute
+
+// A request is what one exchange shall do: one round trip, one transaction, all of it or nothing.
+type request struct {
+	run     string
+	strays  bool // give back what runs under this run without being in hand
+	inHand  []int64
+	settles []settlement // in id order
+	extends []holding
+	reap    bool
+	claim   *claim
+	held    []int64  // ids of which to tell how they stand
+	linger  []string // queues of which to tell when the next job falls due
+	record  *record
+}
+
+// A response is what came of it.
+type response struct {
+	err error
+
+	settled  map[int64]outcome // every settlement of the request, unless err is set
+	extended map[int64]standing
+	reaped   []reaped
+	claimed  []claimed
+	held     map[int64]row
+	strays   []int64
+	next     *time.Duration
+	left     *left
+
+	sent time.Time     // when the try that succeeded was sent: leases count from here
+	took time.Duration // its round trip
+}
+
+// exchange does a request, again where that may help: on a new connection after a cut, at once after a deadlock, row by
+// row where one row makes it fail. connecting bounds the wait for a connection.
+func (l *link) exchange(ctx, connecting context.Context, req request) response {
+	resp := l.repeat(ctx, connecting, &req)
+	if resp.err != nil && len(req.settles) > 0 && ctx.Err() == nil {
+		switch diagnoseTrouble(resp.err) {
+		case rowTrouble, passing:
+			resp = l.rowByRow(ctx, connecting, req)
+		}
+	}
+	if resp.err == nil {
+		resp.err = l.account(ctx, connecting, req, &resp)
+	}
+	return resp
+}
+
+// account finds out what became of settles and extensions that the exchange did not confirm.
+func (l *link) account(ctx, connecting context.Context, req request, resp *response) error {
+	var open []int64
+	for _, s := range req.settles {
+		if _, ok := resp.settled[s.id]; !ok {
+			open = append(open, s.id)
+		}
+	}
+	for _, h := range req.extends {
+		if _, ok := resp.extended[h.id]; !ok {
+			open = append(open, h.id)
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	found := l.repeat(ctx, connecting, &request{run: req.run, held: open})
+	if found.err != nil {
+		return found.err
+	}
+	for _, s := range req.settles {
+		if _, ok := resp.settled[s.id]; !ok {
+			resp.settled[s.id] = s.became(found.held[s.id], req.run)
+		}
+	}
+	for _, h := range req.extends {
+		if _, ok := resp.extended[h.id]; !ok {
+			resp.extended[h.id] = h.stands(found.held[h.id], req.run)
+		}
+	}
+	return nil
+}
+
+// repeat does a request until it succeeds or its error is one that stays.
+func (l *link) repeat(ctx, connecting context.Context, req *request) (resp response) {
+	tries := 0
+	resp.err = again(ctx, l.config.ConnectTimeout, func(ctx context.Context) error {
+		if err := l.open(connecting); err != nil {
+			return err
+		}
+		var err error
+		resp, err = l.once(ctx, *req)
+		if err == nil {
+			return nil
+		}
+		tries++
+		switch diagnoseTrouble(err) {
+		case cut:
+			l.drop()
+			req.strays = true // a claim may have been committed, and its answer lost
+			l.config.Log.Warn("connection lost, doing the exchange again", "error", brief(err))
+			return retry.RetryableError(err)
+		case passing:
+			if tries < 4 {
+				l.config.Log.Info("doing the exchange again", "error", brief(err))
+				return retry.RetryableError(err)
+			}
+		}
+		return err
+	})
+	return resp
+}
+
+// once sends a request and reads its answer.
+func (l *link) once(ctx context.Context, req request) (response, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	var resp response
+	b := &batch{schema: l.config.Schema}
+	checked := l.checked
+	if !l.checked {
+		b.queue(check, pgx.StrictNamedArgs{"version": SchemaVersion}).QueryRow(func(row pgx.Row) error {
+			err := row.Scan(new(int))
+			checked = err == nil
+			return err
+		})
+	}
+	b.queue(limits, nil)
+	if req.strays {
+		b.strays(req.run, req.inHand, &resp.strays)
+	}
+	if len(req.settles) > 0 {
+		b.settle(req.run, req.settles, &resp.settled)
+	}
+	if len(req.extends) > 0 {
+		b.extend(req.run, req.extends, &resp.extended)
+	}
+	if req.reap {
+		b.reap(&resp.reaped)
+	}
+	if req.claim != nil {
+		b.claim(req.run, *req.claim, &resp.claimed)
+	}
+	if len(req.held) > 0 {
+		b.held(req.held, &resp.held)
+	}
+	if len(req.linger) > 0 {
+		b.next(req.linger, &resp.next)
+	}
+	if req.record != nil {
+		b.record(*req.record, &resp.left)
+	}
+	resp.sent = time.Now()
+	l.exchanges++
+	err := l.conn.SendBatch(ctx, &b.Batch).Close()
+	l.lastUsed = time.Now()
+	resp.took = l.lastUsed.Sub(resp.sent)
+	if err != nil && !checked && diagnoseTrouble(err) != cut {
+		if reason := l.diagnose(ctx); reason != nil {
+			err = reason
+		}
+		if l.proven && !errors.Is(err, ErrRefused) {
+			l.drop() // a failover in the middle of a run: the next connection may find the primary
+			return resp, cutOff{err}
+		}
+		return resp, err
+	}
+	if err == nil {
+		l.checked, l.proven = true, true
+	}
+	return resp, err
+}
+
+// rowByRow does a request that one of its rows makes fail: first every settle in an exchange of its own, then the rest.
+func (l *link) rowByRow(ctx, connecting context.Context, req request) response {
+	settled := map[int64]outcome{}
+	for _, s := range req.settles {
+		one := request{run: req.run, settles: []settlement{s}}
+		resp := l.repeat(ctx, connecting, &one)
+		if resp.err == nil {
+			if o, ok := resp.settled[s.id]; ok {
+				settled[s.id] = o
+			}
+			continue
+		}
+		if t := diagnoseTrouble(resp.err); t != rowTrouble && t != passing {
+			return resp
+		}
+		l.config.Log.Error("the job cannot be settled; it stays running until its lease ends",
+			"job", s.id, "attempt", s.attempt, "error", brief(resp.err))
+		settled[s.id] = lost
+	}
+	rest := req
+	rest.settles = nil
+	resp := l.repeat(ctx, connecting, &rest)
+	resp.settled = settled
+	return resp
+}
+
+// A batch is a pgx batch whose statements know their schema.
+type batch struct {
+	pgx.Batch
+	schema string
+}
+
+func (b *batch) queue(s statement, args pgx.StrictNamedArgs) *pgx.QueuedQuery {
+	if args == nil {
+		return b.Batch.Queue(s.in(b.schema))
+	}
+	return b.Batch.Queue(s.in(b.schema), args)
+}

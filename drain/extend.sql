@@ -1,0 +1,18 @@
+-- Moves the end of leases forward.
+--
+-- in:    @run, and for each job: @ids, @attempts (the fence), @leases (microseconds from now)
+-- out:   id of each row that was extended. Of the others held.sql tells whether they are locked, settled or lost
+-- locks: the rows, in id order; what is locked is skipped
+-- index: jobs_pkey
+with mine as materialized (
+    select j.id, h.lease
+    from unnest(@ids::bigint[], @attempts::int[], @leases::bigint[]) as h (id, attempt, lease)
+    join {schema}.jobs j on j.id = h.id and j.status = 'running' and j.attempts = h.attempt and j.locked_by = @run
+    order by j.id
+    for no key update of j skip locked
+)
+update {schema}.jobs j
+set locked_until = now() + m.lease * interval '1 microsecond'
+from mine m
+where j.id = m.id
+returning j.id

@@ -1,0 +1,9 @@
+-- How jobs stand that an exchange did not answer for.
+--
+-- in:    @ids
+-- out:   id, status, attempts, locked_by, lost of those that are still there
+-- locks: none
+-- index: jobs_pkey
+select id, status, attempts, coalesce(locked_by, ''), lost
+from {schema}.jobs
+where id = any (@ids::bigint[])

@@ -1,0 +1,157 @@
+package drain
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+const (
+	// unsettled is the longest that a finished job waits to be settled while others of its batch still wait to start.
+	unsettled = 500 * time.Millisecond
+	// deadEntries is how many jobs a run claims before it remembers how far it got in the index of due jobs. Up to then
+	// the dead entries that its claims leave there cost less than the one claim more that the memory asks for at the end.
+	deadEntries = 5000
+	// askAgain is when an extension that found the row locked is tried again.
+	askAgain = time.Second
+)
+
+// rooms are the queues that a claim may take from now, and how many jobs of each.
+func (h *hand) rooms(now time.Time) (rooms []room) {
+	for _, q := range h.queues {
+		n := h.config.Batch
+		if q.Concurrency < h.config.Concurrency && len(h.queues) > 1 {
+			n = q.Concurrency - q.running - q.waiting
+		}
+		q.doesNotFit = !h.fits(q, now)
+		if q.suspended || q.doesNotFit || n <= 0 {
+			continue
+		}
+		r := room{queue: q.Name, jobs: n, lease: h.config.lease(&q.Queue)}
+		if h.claimed > deadEntries {
+			r.since = q.since
+		}
+		rooms = append(rooms, r)
+	}
+	return rooms
+}
+
+// claims is the claim that may be made now, or nil: when a slot is free and nothing claimed waits to start.
+func (h *hand) claims(now time.Time) *claim {
+	if h.stop.begun() || len(h.running) >= h.slots || h.noMore != "" {
+		return nil
+	}
+	inHand := len(h.waiting) + len(h.running) // what is finished is settled in the same exchange
+	for _, w := range h.waiting {
+		if w.alone || w.queue.running < w.queue.Concurrency {
+			return nil
+		}
+	}
+	if slices.ContainsFunc(h.running, (*work).isAlone) {
+		return nil
+	}
+	most := min(h.config.Batch, max(h.config.Batch, h.slots)-inHand)
+	if h.config.MaxJobs > 0 {
+		if h.claimed >= h.config.MaxJobs {
+			h.noMore = StoppedJobs
+			return nil
+		}
+		most = min(most, h.config.MaxJobs-h.claimed)
+	}
+	rooms := h.rooms(now)
+	if len(rooms) == 0 && slices.ContainsFunc(h.queues, func(q *queue) bool { return q.doesNotFit && !q.suspended }) && inHand == 0 {
+		h.noMore = StoppedTime
+	}
+	if most <= 0 || len(rooms) == 0 {
+		return nil
+	}
+	return &claim{
+		most: most, rooms: rooms, skip: h.skip, alone: inHand == 0,
+		large: !slices.ContainsFunc(append(h.waiting, h.running...), func(w *work) bool { return len(w.job.Payload) > maxPayloads }),
+	}
+}
+
+// settleAt is when what is finished wants to be settled. It waits for company: no longer than the last exchange took
+// where a slot is idle meanwhile, and not at all where nobody can come any more.
+func (h *hand) settleAt(now time.Time, idle bool) time.Time {
+	oldest := h.finished[0].ended
+	switch {
+	case len(h.running) == 0, slices.ContainsFunc(h.finished, func(w *work) bool { return w.started.IsZero() }):
+		return now
+	case idle, len(h.waiting) == 0:
+		return oldest.Add(h.took)
+	}
+	return oldest.Add(unsettled)
+}
+
+// extendAt is when a job's lease wants to be extended: at once where a waiting job could start but for its lease, before
+// half of it is gone where the job runs longer, late where it only waits, and never where it covers all that the job
+// may take.
+func (h *hand) extendAt(w *work, now time.Time) time.Time {
+	var at time.Time
+	switch {
+	case !w.started.IsZero() && !w.leaseEnd().Before(w.started.Add(w.queue.Timeout+h.config.Grace)):
+		return never
+	case !w.started.IsZero():
+		at = w.leased.Add(w.lease * 4 / 10)
+	case w.starved:
+		at = now
+	default:
+		at = w.leased.Add(w.lease * 3 / 4)
+	}
+	return later(at, w.askAt)
+}
+
+// never is later than any run.
+var never = time.Unix(1<<40, 0)
+
+// plan gives the exchange to be made now, or nil and when to look again.
+func (h *hand) plan(now time.Time) (*request, time.Time) {
+	at := never
+	due := func(t time.Time) bool {
+		if t.After(now) {
+			at = earlier(at, t)
+			return false
+		}
+		return true
+	}
+	c := h.claims(now)
+	exchange := c != nil && !h.exhausted && !h.empty && len(h.finished) == 0
+	if len(h.finished) > 0 && due(h.settleAt(now, c != nil)) {
+		exchange = true
+	}
+	var extends []holding
+	for _, w := range slices.Concat(h.waiting, h.running) {
+		wants := h.extendAt(w, now)
+		if due(wants) {
+			exchange = true
+		}
+		// Whoever wants it before long is extended in the same exchange.
+		if !wants.After(now.Add(w.lease / 4)) {
+			extends = append(extends, holding{w.job.ID, w.job.Attempt, h.config.lease(&w.queue.Queue)})
+		}
+	}
+	if !exchange {
+		return nil, at
+	}
+	req := &request{inHand: h.ids(), claim: c, extends: extends, strays: len(extends) > 0}
+	for _, w := range h.finished {
+		req.settles = append(req.settles, w.settlement)
+	}
+	slices.SortFunc(req.settles, func(a, b settlement) int { return cmp.Compare(a.id, b.id) })
+	return req, at
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,32 @@
+-- Takes back leases that ran out: queued again, or failed when the attempts are spent. The first wake that a job with
+-- a single attempt was lost in gives that attempt back, since it may never have started.
+--
+-- in:    @most
+-- out:   id, queue, attempts, status, last_error of each row
+-- locks: the rows, in id order; what is locked is skipped: its owner may be settling it right now
+-- index: ebb_jobs_running
+-- why:   the lease is checked again where the row is locked. A row that was completed, claimed or extended between the
+--        choice and the lock no longer matches and stays as it is.
+with expired as materialized (
+    select id
+    from {schema}.jobs
+    where status = 'running' and (locked_until is null or locked_until <= now())
+    order by id
+    limit @most
+    for no key update skip locked
+)
+update {schema}.jobs j
+set status = case when j.attempts >= j.max_attempts and not (j.max_attempts = 1 and j.lost = 0)
+                  then 'failed' else 'queued' end,
+    finished_at = case when j.attempts >= j.max_attempts and not (j.max_attempts = 1 and j.lost = 0)
+                       then now() end,
+    attempts = case when j.max_attempts = 1 and j.lost = 0 then 0 else j.attempts end,
+    lost = least(j.lost, 2147483646) + 1,
+    locked_until = null,
+    last_error = format('attempt %s of %s, %s, run %s: the lease ran out: the worker was lost',
+                        j.attempts, j.max_attempts,
+                        to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+                        coalesce(left(j.locked_by, 64), 'unknown'))
+from expired e
+where j.id = e.id
+returning j.id, j.queue, j.attempts, j.status, j.last_error

@@ -1,0 +1,60 @@
+package drain
+
+import (
+	_ "embed"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+//go:embed record.sql
+var recordStatement statement
+
+//go:embed next.sql
+var nextStatement statement
+
+// mostCounted bounds every count of what is left, a queue each: it is there to tell some from many.
+const mostCounted = 10_000
+
+// A record is the run's row in jobs_runs.
+type record struct {
+	report        Report
+	host, version string
+	queues        []string
+}
+
+// A left is what the run leaves behind.
+type left struct {
+	stopped                string
+	due, unhandled, leased int
+	others                 []string // queues with due jobs and no handler here
+	next                   *time.Time
+}
+
+func (b *batch) record(r record, to **left) {
+	p := r.report
+	b.queue(recordStatement, pgx.StrictNamedArgs{
+		"queues": r.queues, "most": mostCounted, "run": p.Run, "host": r.host, "version": r.version,
+		"stopped": p.Stopped, "error": p.Error, "claimed": p.Claimed, "done": p.Done, "retried": p.Retried,
+		"failed": p.Failed, "released": p.Released, "lost": p.Lost, "abandoned": p.Abandoned, "reaped": p.Reaped,
+		"pruned": p.Pruned, "vacuum": p.Vacuum, "suspended": p.Suspended, "misconfigured": p.Misconfigured,
+		"connect_ms": p.ConnectMS, "run_ms": p.RunMS, "exchanges": p.Exchanges,
+	}).QueryRow(func(row pgx.Row) error {
+		var l left
+		*to = &l
+		return row.Scan(&l.stopped, &l.due, &l.unhandled, &l.others, &l.leased, &l.next)
+	})
+}
+
+// next asks how long it takes until a job falls due, for a run that may linger for it.
+func (b *batch) next(queues []string, to **time.Duration) {
+	b.queue(nextStatement, pgx.StrictNamedArgs{"queues": queues}).QueryRow(func(row pgx.Row) error {
+		var micros *int64
+		err := row.Scan(&micros)
+		if micros != nil {
+			d := time.Duration(*micros) * time.Microsecond
+			*to = &d
+		}
+		return err
+	})
+}

@@ -1,0 +1,53 @@
+package drain
+
+import "time"
+
+// Why a run stopped.
+const (
+	StoppedEmpty  = "empty"  // nothing due that this run may still claim, nothing in flight
+	StoppedTime   = "time"   // the budget: what is left could not have ended in time
+	StoppedJobs   = "jobs"   // MaxJobs jobs were claimed
+	StoppedSignal = "signal" // the context of Run ended
+	StoppedError  = "error"  // the database was out of reach or lost, or refused a statement
+)
+
+// A Report says what a run did and what is left. Its JSON is the summary, the last line that ebb prints.
+//
+// Claimed = Done + Retried + Failed + Released + Lost + Abandoned. Rows failed because their attempts were already
+// spent count in Reaped only.
+type Report struct {
+	Run     string `json:"run"`
+	Stopped string `json:"stopped"`
+	Error   string `json:"error"`
+
+	Claimed   int `json:"claimed"`
+	Done      int `json:"done"`
+	Retried   int `json:"retried"`   // queued again later; the attempt counts
+	Failed    int `json:"failed"`    // failed for good
+	Released  int `json:"released"`  // queued again, the attempt given back
+	Lost      int `json:"lost"`      // what became of it was not this run's to say any more
+	Abandoned int `json:"abandoned"` // the handler did not return; the lease decides
+	Reaped    int `json:"reaped"`    // leases of others that had run out, and jobs whose attempts were spent
+	Pruned    int `json:"pruned"`
+
+	// Vacuum is what became of the upkeep's VACUUM; empty where none was called for.
+	Vacuum string `json:"vacuum"`
+
+	// DueLeft counts due jobs in the queues drained here, Unhandled those in queues without a handler here, Leased the
+	// jobs running under other runs; at most 10,000 are counted a queue.
+	DueLeft   int        `json:"due_left"`
+	Unhandled int        `json:"unhandled"`
+	Leased    int        `json:"leased"`
+	NextDueAt *time.Time `json:"next_due_at"`
+
+	// Suspended and Misconfigured are the queues of which a handler said so in this run.
+	Suspended     []string `json:"suspended"`
+	Misconfigured []string `json:"misconfigured"`
+
+	ConnectMS int64 `json:"connect_ms"` // until the first connection was there
+	RunMS     int64 `json:"run_ms"`     // from the process's start to the end
+	Exchanges int   `json:"exchanges"`
+
+	// FailedForGood is Failed and what of Reaped ended failed.
+	FailedForGood int `json:"-"`
+}

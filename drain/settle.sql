@@ -1,0 +1,21 @@
+-- Writes what became of jobs in hand: completed, retried, failed or released.
+--
+-- in:    @run, and for each job, in id order: @ids, @attempts (the fence), @statuses, @given_back (attempts), @lost
+--        (to add), @delays (microseconds until it is due again; null: run_at stays), @texts (last_error; null: stays)
+-- out:   id of each row that was settled. A row that no longer runs under this run and attempt is left alone
+-- locks: the rows, in id order, waiting: nobody holds them for long but a hand at a psql prompt
+-- index: jobs_pkey
+update {schema}.jobs j
+set status = s.status,
+    attempts = j.attempts - s.given_back,
+    lost = least(j.lost, 2147483647 - s.lost) + s.lost,
+    run_at = case when s.delay is null then j.run_at else now() + s.delay * interval '1 microsecond' end,
+    locked_until = null,
+    finished_at = case when s.status <> 'queued' then now() end,
+    last_error = case when s.text is null then j.last_error
+                      else format('attempt %s of %s, %s, run %s: %s', j.attempts, j.max_attempts,
+                                  to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), @run::text, s.text) end
+from unnest(@ids::bigint[], @attempts::int[], @statuses::text[], @given_back::int[], @lost::int[], @delays::bigint[],
+            @texts::text[]) as s (id, attempt, status, given_back, lost, delay, text)
+where j.id = s.id and j.status = 'running' and j.attempts = s.attempt and j.locked_by = @run::text
+returning j.id

@@ -1,0 +1,41 @@
+package drain
+
+import "time"
+
+// The grace is the whole time from the signal to the last settle. Handlers' contexts end six seconds before its end; a
+// command then gets TERM, and KILL five seconds later; half a second before the end a handler that still has not
+// returned is abandoned. In a grace of less than twenty seconds the steps shrink in proportion.
+const (
+	fullGrace    = 20 * time.Second
+	cancelBefore = 6 * time.Second
+	killAfter    = 5 * time.Second
+	leaveBefore  = 500 * time.Millisecond
+)
+
+// A stop is a run on its way to its end. The zero stop has not begun.
+type stop struct {
+	reason                   string
+	cancelAt, leaveAt, endAt time.Time
+}
+
+// stopBy lays out a grace that ends at a given time.
+func stopBy(reason string, end time.Time, grace time.Duration) stop {
+	return stop{
+		reason:   reason,
+		cancelAt: end.Add(-shrink(cancelBefore, grace)),
+		leaveAt:  end.Add(-shrink(leaveBefore, grace)),
+		endAt:    end,
+	}
+}
+
+func (s stop) begun() bool { return s.reason != "" }
+
+func shrink(step, grace time.Duration) time.Duration {
+	return time.Duration(float64(step) * min(1, float64(grace)/float64(fullGrace)))
+}
+
+// KillAfter is how long after its context ended a handler that runs something outside the process should kill it: five
+// seconds, less in a grace of less than twenty.
+func (c Config) KillAfter() time.Duration {
+	return shrink(killAfter, c.withDefaults(time.Now()).Grace)
+}

@@ -1,0 +1,138 @@
+package drain
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/sethvargo/go-retry"
+)
+
+// A trouble is what kind of error the database or the way to it gave, as far as it decides what to do next.
+type trouble int
+
+const (
+	// permanent errors stay until somebody mends something: a password, a right, a missing table.
+	permanent trouble = iota
+	// passing errors leave the connection usable and the exchange undone: deadlock, serialization, a lock not got.
+	passing
+	// cut means that the connection is gone or was never there, and that whether the exchange was done is not known.
+	cut
+	// rowTrouble is an error that a row's own content caused, so that the same exchange would fail again.
+	rowTrouble
+)
+
+// diagnoseTrouble tells them apart, by SQLSTATE where the server spoke, by behaviour otherwise.
+func diagnoseTrouble(err error) trouble {
+	var pg *pgconn.PgError
+	switch {
+	case errors.As(err, new(cutOff)):
+		return cut
+	case errors.As(err, &pg):
+		return troubleOf(pg)
+	}
+	var dns *net.DNSError
+	var netErr net.Error
+	switch {
+	case errors.As(err, &dns): // a resuming compute's name may not resolve yet
+		return cut
+	case isTLS(err), errors.As(err, new(*pgconn.ParseConfigError)):
+		return permanent
+	case errors.As(err, &netErr), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, net.ErrClosed), pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded),
+		strings.Contains(err.Error(), "conn closed"):
+		return cut
+	}
+	return permanent
+}
+
+// cutOff marks an error after which a new connection may do better.
+type cutOff struct{ error }
+
+func (c cutOff) Unwrap() error { return c.error }
+
+func troubleOf(pg *pgconn.PgError) trouble {
+	class := pg.Code[:min(2, len(pg.Code))]
+	switch {
+	case pg.Code == "40001", pg.Code == "40P01", pg.Code == "55P03":
+		return passing
+	case pg.Code == "57014": // statement_timeout, or a hand
+		return passing
+	case class == "08", class == "57", pg.Code == "53300", pg.Code == "25006":
+		return cut
+	case class == "53": // out of memory, disk or locks
+		return passing
+	case pg.Code == "XX000" && isWaking(pg.Message):
+		return cut
+	case class == "22", class == "23", class == "P0", class == "38", class == "39", class == "27", class == "44":
+		return rowTrouble
+	}
+	return permanent
+}
+
+// isWaking knows the texts that Neon's proxy and the like give under XX000 while a compute resumes. An exhausted quota
+// does not pass by itself.
+func isWaking(message string) bool {
+	if strings.Contains(strings.ToLower(message), "quota") {
+		return false
+	}
+	return slices.ContainsFunc([]string{
+		"Couldn't connect to compute node", "Control plane request failed", "endpoint is temporarily unavailable",
+		"resuming", "waking up",
+	}, func(text string) bool { return strings.Contains(message, text) })
+}
+
+// isTLS finds what a handshake refused: it would refuse it again.
+func isTLS(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "tls: ") || strings.Contains(text, "x509: ") ||
+		strings.Contains(text, "server refused TLS connection")
+}
+
+// again does f until it succeeds, fails for good, ctx ends or patience ran out, waiting a little longer each time. f
+// marks what may be tried again with retry.RetryableError. What comes back is f's last error that says more than that
+// time ran out, not the error of the clock or of the context.
+func again(ctx context.Context, patience time.Duration, f func(ctx context.Context) error) error {
+	waits := retry.WithMaxDuration(patience, retry.WithCappedDuration(2*time.Second,
+		retry.WithJitterPercent(20, retry.NewExponential(100*time.Millisecond))))
+	var last error
+	err := retry.Do(ctx, waits, func(ctx context.Context) error {
+		err := f(ctx)
+		if err != nil && (last == nil || !isTimeout(err)) {
+			last = err
+		}
+		return err
+	})
+	if err == nil || last == nil {
+		return err
+	}
+	if strings.HasPrefix(last.Error(), "retryable: ") { // go-retry's mark, which would only be in the way
+		last = errors.Unwrap(last)
+	}
+	return last
+}
+
+func isTimeout(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || pgconn.Timeout(err)
+}
+
+// brief is a database error in one line, without what pgx puts before it: the user, host and database of the URL, where
+// pieces of a secret land when it is written wrong.
+func brief(err error) string {
+	var connect *pgconn.ConnectError
+	if errors.As(err, &connect) && connect.Unwrap() != nil {
+		err = connect.Unwrap()
+	}
+	var lines []string
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
+}
