@@ -59,8 +59,11 @@ func (h *hand) claims(now time.Time) *claim {
 		most = min(most, h.config.MaxJobs-h.claimed)
 	}
 	rooms := h.rooms(now)
-	if len(rooms) == 0 && slices.ContainsFunc(h.queues, func(q *queue) bool { return q.doesNotFit && !q.suspended }) && inHand == 0 {
-		h.noMore = StoppedTime
+	if len(rooms) == 0 && inHand == 0 {
+		h.empty = true // every queue is suspended, unless time keeps one out
+		if slices.ContainsFunc(h.queues, func(q *queue) bool { return q.doesNotFit && !q.suspended }) {
+			h.noMore = StoppedTime
+		}
 	}
 	if most <= 0 || len(rooms) == 0 {
 		return nil
@@ -116,7 +119,7 @@ func (h *hand) plan(now time.Time) (*request, time.Time) {
 		return true
 	}
 	c := h.claims(now)
-	exchange := c != nil && !h.exhausted && !h.empty && len(h.finished) == 0
+	exchange := c != nil && len(h.finished) == 0 && !h.empty && (!h.exhausted || c.alone)
 	if len(h.finished) > 0 && due(h.settleAt(now, c != nil)) {
 		exchange = true
 	}
