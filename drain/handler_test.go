@@ -109,7 +109,7 @@ func TestVerdicts(t *testing.T) {
 				t.Errorf("report says %q, want %q", report.String(), c.report)
 			}
 			if c.answer != nil {
-				r.want(`select last_error ~ '^attempt 1 of 5, .*Z, run ` + p.Run + `: ' from ebb.jobs`, "(t)")
+				r.want(`select last_error ~ '^attempt 1 of 5, .*Z, run `+p.Run+`: ' from ebb.jobs`, "(t)")
 			}
 		})
 	}

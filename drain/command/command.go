@@ -52,22 +52,25 @@ func (c Command) Handle(ctx context.Context, job drain.Job) error {
 		pipes.close()
 		return unstarted(c.Args[0], err)
 	}
-	defer c.Running.remove(p)
 	if !c.Running.add(p) {
 		p.kill()
 	}
 
-	pipes.serve(job.Payload, c.logger(ctx, job, "stdout"), c.logger(ctx, job, "stderr"))
+	pipes.serve(job.Payload, c.printer(ctx, job, "stdout"), c.printer(ctx, job, "stderr"))
 	killAfter := cmp.Or(c.KillAfter, defaultKillAfter)
-	told, killed := p.await(ctx, pipes.printed, killAfter)
+	ending := p.await(ctx, pipes.printed, killAfter)
+	c.Running.remove(p)
 	pipes.finish()
+	if ending.strays && c.Log != nil {
+		c.Log.WarnContext(ctx, "killed what the command left running", "queue", job.Queue, "id", job.ID)
+	}
 
-	status, text := p.end()
-	m := meaningOf(status, told)
+	status, text := p.status()
+	m := meaningOf(status, ending.told)
 	if m == done {
 		return nil
 	}
-	if killed {
+	if ending.killed {
 		text += fmt.Sprintf(" (SIGTERM had not ended it after %s)", killAfter)
 	}
 	if tail := pipes.stderrTail.String(); tail != "" {
@@ -76,8 +79,8 @@ func (c Command) Handle(ctx context.Context, job drain.Job) error {
 	return m.verdict(errors.New(text + withheldNote(c.Withheld)))
 }
 
-// logger logs what a job's command prints on one stream.
-func (c Command) logger(ctx context.Context, job drain.Job, stream string) func(line string) {
+// printer logs the lines of one stream of a job's command.
+func (c Command) printer(ctx context.Context, job drain.Job, stream string) func(line string) {
 	if c.Log == nil {
 		return func(string) {}
 	}

@@ -44,18 +44,20 @@
 //
 // # When its time is up
 //
-// At the queue's timeout, and when the run has to stop, SIGTERM goes to the command's whole process group, and SIGKILL
-// five seconds later (sooner where the grace is short) to what is left of it. A command may answer SIGTERM with 0, 65, 69
-// or 75 and is taken at its word; any other end then is that of a command which was told to end. 78, 126 and 127 are as
-// well: a shell gives them when what it waits for is killed.
+// A command leads a session and process group of its own, without a terminal. At the queue's timeout, and when the run
+// has to stop, SIGTERM goes to the whole group, and SIGKILL five seconds later (sooner where the grace is short) to what
+// is left of it. A command may answer SIGTERM with 0, 65, 69 or 75 and is taken at its word. Any other end then is that of
+// a command which was told to end; so are 78, 126 and 127, for a shell gives them when what it waits for is killed.
 //
 // When the command ends by itself, so does its group: what it started and left running has a second to finish printing,
-// and is then killed. So nothing of a job outlives its attempt, and a retry never meets what an earlier attempt left
-// behind. A process that is meant to stay must leave the group (setsid); it keeps nobody waiting, even if it holds the
-// command's output open: whatever it prints later is lost.
+// and is then killed, with a warning. So nothing of a job outlives its attempt, and a retry never meets what an earlier
+// attempt left behind. A process that is meant to stay must leave the group (setsid); it keeps nobody waiting, even if it
+// holds the command's output open. Whatever it prints later is lost.
 //
-// When ebb itself is killed (SIGKILL, out of memory) Linux kills the command as well, though not what the command
-// started; elsewhere the command goes on. Another run takes the job back after its lease, so a command must bear that.
+// When ebb is told to end at once it kills all groups first ([Running]). When ebb itself is killed (SIGKILL, out of memory)
+// Linux kills the command as well, though not what the command started; elsewhere the command goes on. Another run takes
+// the job back after its lease, so a command must bear that. A command that ebb has no right to signal, say one behind
+// sudo, cannot be ended: after the grace it is abandoned.
 //
 // Windows has no process groups and no SIGTERM. There the command alone is killed, at once, and what it started stays.
 package command

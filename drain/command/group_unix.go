@@ -4,27 +4,25 @@ package command
 
 import "syscall"
 
-func (p *process) terminate() { p.signal(syscall.SIGTERM) }
-
-func (p *process) kill() { p.signal(syscall.SIGKILL) }
-
-// signal reaches the whole group. As long as anything of it is left, its number is not given to other processes; so it
-// is used only when that was just seen, or the command was not waited for yet.
-func (p *process) signal(s syscall.Signal) {
-	if !closed(p.exited, 0) || p.groupAlive() {
-		_ = syscall.Kill(-p.cmd.Process.Pid, s)
-	}
-}
+// terminate and kill reach all of the group. Its number is not given to other processes as long as the command was not
+// waited for or anything of the group is left, so they are not to be called long after both were seen to be over.
+func (p *process) terminate() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGTERM) }
+func (p *process) kill()      { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
 
 // groupAlive looks for what is left of the group when the command itself has ended and was waited for.
 func (p *process) groupAlive() bool {
-	group := -p.cmd.Process.Pid
-	// Where ebb is the first process of a container, what a command leaves behind becomes ebb's child, to be waited for.
+	group := p.cmd.Process.Pid
+	// Any error means that nothing is left that could be killed: macOS says EPERM where all that is left are zombies.
+	if syscall.Kill(-group, 0) != nil {
+		return false
+	}
+	if !onlyZombies(group) {
+		return true
+	}
+	// Where ebb is the first process of a container they are its children now, and nobody else's to wait for.
 	for {
-		if pid, err := syscall.Wait4(group, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
-			break
+		if pid, err := syscall.Wait4(-group, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
+			return false
 		}
 	}
-	// Any error means that nothing is left that could be killed: macOS says EPERM where all that is left are zombies.
-	return syscall.Kill(group, 0) == nil
 }

@@ -19,7 +19,7 @@ type lines struct {
 
 	line    []byte // the line so far
 	dropped bool   // the line was too long: it is logged, the rest of it is passed over
-	logged  int
+	count   int
 	size    int
 	more    int  // lines beyond the bounds
 	open    bool // the last of these has not ended yet
@@ -47,7 +47,9 @@ func (l *lines) Write(p []byte) (int, error) {
 
 // close logs a last line without an end, and how many lines there were that the log did not take.
 func (l *lines) close() {
-	l.end()
+	if len(l.line) > 0 {
+		l.end()
+	}
 	if l.open {
 		l.more++
 	}
@@ -56,7 +58,7 @@ func (l *lines) close() {
 	}
 }
 
-func (l *lines) full() bool { return l.logged >= maxLines || l.size >= maxLineBytes }
+func (l *lines) full() bool { return l.count >= maxLines || l.size >= maxLineBytes }
 
 func (l *lines) add(p []byte) {
 	if l.dropped {
@@ -79,14 +81,13 @@ func (l *lines) end() {
 	l.line, l.dropped = l.line[:0], false
 }
 
-// put logs a line, unless it is blank.
+// put logs a line, unless it is blank: then it only counts.
 func (l *lines) put(line string) {
-	if line == "" {
-		return
-	}
-	l.logged++
+	l.count++
 	l.size += len(line)
-	l.log(line)
+	if line != "" {
+		l.log(line)
+	}
 }
 
 // wholeRunes takes the beginning of a character off the end.

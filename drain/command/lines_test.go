@@ -27,6 +27,7 @@ func TestLines(t *testing.T) {
 		{"as many lines as the log takes", full, slices.Repeat([]string{"y"}, maxLines)},
 		{"more lines", full + "z\nz\nz", append(slices.Repeat([]string{"y"}, maxLines), "[...] 3 more lines")},
 		{"more lines with an end", full + "z\nz\n", append(slices.Repeat([]string{"y"}, maxLines), "[...] 2 more lines")},
+		{"too many blank lines", strings.Repeat("\n", maxLines+5), []string{"[...] 5 more lines"}},
 		{"more bytes", strings.Repeat(x+"\n", 70), append(slices.Repeat([]string{x}, 64), "[...] 6 more lines")},
 	} {
 		for _, size := range []int{1, 3, 7, 4096, 1 << 20} { // of the pieces in which it comes

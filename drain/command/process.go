@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// goneWait is how long killed processes get to be gone; they take less than a millisecond unless something is odd.
+	// goneWait is how long killed processes get to be gone; they take about a millisecond unless something is odd.
 	goneWait = 500 * time.Millisecond
-	// gonePoll is how often the group is looked at: the system tells of the end of a command, not of its group.
-	gonePoll = 5 * time.Millisecond
+	// A group is looked at after these pauses.
+	firstPause, lastPause = time.Millisecond, 64 * time.Millisecond
 )
 
 // A process is a started command, the leader of a process group.
@@ -49,22 +49,38 @@ func start(cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
+// An ending is how a run of a command came to its end.
+type ending struct {
+	told   bool // SIGTERM was sent
+	killed bool // and SIGKILL, because SIGTERM did not end the command
+	strays bool // the command ended by itself and left processes of its group running, which were killed
+}
+
 // await waits until the command ends by itself, or ends it when ctx does, and its group with it. It returns when nothing
-// of the group is left and says whether the command was told to end, and whether it had to be killed. What is left of the
-// group after the command's own end is killed when printed is closed, or after outputWait.
-func (p *process) await(ctx context.Context, printed <-chan struct{}, killAfter time.Duration) (told, killed bool) {
+// of the group is left. Strays have until printed is closed, or outputWait, to end by themselves.
+func (p *process) await(ctx context.Context, printed <-chan struct{}, killAfter time.Duration) (e ending) {
 	select {
 	case <-p.exited:
+		if !p.groupAlive() {
+			return e
+		}
 		closed(printed, outputWait)
+		if p.gone(lastPause) {
+			return e
+		}
+		e.strays = true
 	case <-ctx.Done():
-		told = true
+		e.told = true
 		p.terminate()
-		killed = !p.gone(killAfter) && !closed(p.exited, 0)
+		if p.gone(killAfter) {
+			return e
+		}
+		e.killed = !closed(p.exited, 0)
 	}
 	p.kill()
 	<-p.exited
 	p.gone(goneWait)
-	return told, killed
+	return e
 }
 
 // gone waits until the command has ended and nothing of its group is left, for no longer than d.
@@ -76,11 +92,10 @@ func (p *process) gone(d time.Duration) bool {
 	case <-end.C:
 		return false
 	}
-	poll := time.NewTicker(gonePoll)
-	defer poll.Stop()
-	for p.groupAlive() {
+	// The system tells when the command has ended, but not when its group has.
+	for pause := firstPause; p.groupAlive(); pause = min(2*pause, lastPause) {
 		select {
-		case <-poll.C:
+		case <-time.After(pause):
 		case <-end.C:
 			return false
 		}
@@ -88,8 +103,8 @@ func (p *process) gone(d time.Duration) bool {
 	return true
 }
 
-// end is how the command ended: its exit status, or -1, and in words.
-func (p *process) end() (status int, words string) {
+// status is the exit status, or -1, and how the command ended in words.
+func (p *process) status() (code int, words string) {
 	if p.state == nil { // say, a program that waits for all children, as the first of a container may
 		return -1, fmt.Sprintf("the exit status is not known: %v", p.err)
 	}

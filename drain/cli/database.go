@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// A source is where the database's URL comes from, asked before every connect.
+type source func() (*pgx.ConnConfig, error)
+
+const exampleURL = "postgres://user:password@host:5432/database"
+
+// leading are the variables of libpq any of which says where a database is, so that none of ebb's must; guiding are
+// the others that pgx reads.
+var (
+	leading = []string{"PGHOST", "PGPORT", "PGSERVICE", "PGDATABASE"}
+	guiding = []string{"PGUSER", "PGPASSWORD", "PGPASSFILE", "PGSERVICEFILE", "PGSSLMODE", "PGSSLCERT", "PGSSLKEY",
+		"PGSSLROOTCERT", "PGSSLPASSWORD", "PGOPTIONS", "PGAPPNAME", "PGCONNECT_TIMEOUT", "PGTARGETSESSIONATTRS", "PGTZ",
+		"PGMINPROTOCOLVERSION", "PGMAXPROTOCOLVERSION"}
+)
+
+// database says where the jobs are, or all that is wrong with what is said of it.
+func (c Config) database(environ map[string]string, by given) (source, []error) {
+	mistakes := variablesOfLibpq(environ)
+	others := len(mistakes)
+	urlFlag, fileFlag := !blank(by.flags["DATABASE_URL"]), !blank(by.flags["DATABASE_URL_FILE"])
+	if urlFlag && fileFlag {
+		return nil, append(mistakes, errors.New("--database-url and --database-url-file are both given; keep one of them"))
+	}
+	if !urlFlag && !fileFlag {
+		for _, name := range []string{"DATABASE_URL", "DATABASE_URL_FILE"} {
+			if value, there := environ[name]; there && blank(value) {
+				mistakes = append(mistakes, fmt.Errorf("%s is there but blank; set it, for example to %s, or unset it", name, exampleOf(name)))
+			}
+		}
+		if c.DatabaseURL.isSet() && c.DatabaseURLFile != "" {
+			mistakes = append(mistakes, errors.New("DATABASE_URL and DATABASE_URL_FILE are both set; unset one of them"))
+		}
+		if len(mistakes) > others {
+			return nil, mistakes
+		}
+	}
+	var from source
+	switch {
+	case fileFlag || c.DatabaseURLFile != "" && !urlFlag:
+		name := "DATABASE_URL_FILE"
+		if fileFlag {
+			name = "--database-url-file"
+		}
+		from = func() (*pgx.ConnConfig, error) {
+			text, err := os.ReadFile(c.DatabaseURLFile)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			if blank(string(text)) {
+				return nil, fmt.Errorf("%s: %s is empty; write the database's URL into it", name, c.DatabaseURLFile)
+			}
+			return parseURL("the URL in "+name, string(text))
+		}
+	case c.DatabaseURL.isSet():
+		name := "DATABASE_URL"
+		if urlFlag {
+			name = "--database-url"
+		}
+		from = func() (*pgx.ConnConfig, error) { return parseURL(name, c.DatabaseURL.reveal()) }
+	case slices.ContainsFunc(leading, func(name string) bool { return !blank(environ[name]) }):
+		from = func() (*pgx.ConnConfig, error) { return parseURL("what PGHOST, PGSERVICE and the like say", "") }
+	default:
+		return nil, append(mistakes, fmt.Errorf("DATABASE_URL is not set, nor is DATABASE_URL_FILE, PGHOST or PGSERVICE; "+
+			"say where the jobs are, for example DATABASE_URL=%s", exampleURL))
+	}
+	if _, err := from(); err != nil {
+		return nil, append(mistakes, err)
+	}
+	return from, mistakes
+}
+
+func exampleOf(variable string) string {
+	all := configSettings()
+	return all[slices.IndexFunc(all, func(s Setting) bool { return s.Variable == variable })].example
+}
+
+// parseURL reads a connection URL, or key=value pairs. No error has any piece of it: what was meant for one part of a
+// URL that is written wrong is found in another, so that a host or a port may be a password.
+func parseURL(name, text string) (*pgx.ConnConfig, error) {
+	text = strings.TrimSpace(text)
+	if text != "" {
+		if i := strings.IndexFunc(text, isControl); i >= 0 {
+			return nil, fmt.Errorf("%s has a control character (%q) in it; take it away", name, text[i:i+1])
+		}
+		if isQuoted(text) || strings.ContainsAny(text[:1], "\"'`") {
+			return nil, fmt.Errorf("%s begins with a quote (%q), which would be part of it; take the quotes away", name, text[:1])
+		}
+	}
+	config, err := pgx.ParseConfig(text)
+	if err == nil {
+		return config, nil
+	}
+	var why string
+	switch said := err.Error(); {
+	case !strings.HasPrefix(text, "postgres://") && !strings.HasPrefix(text, "postgresql://") && text != "":
+		why = "is not a connection URL; for example " + exampleURL
+	case strings.Contains(said, "percent-encod"):
+		why = "has a % that begins no escape; in a user or password write % as %25"
+	case strings.Contains(said, "(invalid port") || strings.HasSuffix(said, "invalid port"):
+		why = "has a port that is not a number from 1 to 65535; in a user or password write / as %2F, : as %3A, @ as %40, ? as %3F, # as %23 and % as %25"
+	case strings.Contains(said, "failed to read service"):
+		why = "names a service that is not in the service file; see PGSERVICE and PGSERVICEFILE"
+	case strings.Contains(said, "sslmode is invalid"):
+		why = "has an sslmode that there is not; use for example sslmode=verify-full"
+	case strings.Contains(said, "failed to configure TLS"):
+		why = "names a certificate or key (sslrootcert, sslcert, sslkey) that cannot be used"
+	case strings.Contains(said, "connect_timeout"):
+		why = "has a connect_timeout that is not a number of seconds"
+	default:
+		why = "is not a valid connection URL; for example " + exampleURL
+	}
+	return nil, fmt.Errorf("%s %s", name, why)
+}
+
+// variablesOfLibpq looks at what pgx reads by itself. It would take a blank host, or a password with the line break of
+// the file that it came from, for what they are.
+func variablesOfLibpq(environ map[string]string) (mistakes []error) {
+	for _, name := range append(leading[:len(leading):len(leading)], guiding...) {
+		value := environ[name]
+		switch i := strings.IndexFunc(value, isControl); {
+		case value == "":
+		case blank(value):
+			mistakes = append(mistakes, fmt.Errorf("%s is nothing but white space; unset it", name))
+		case i >= 0:
+			mistakes = append(mistakes, fmt.Errorf("%s has a control character (%q) in it; take it away", name, value[i:i+1]))
+		case isQuoted(value) && !strings.Contains(name, "PASSWORD") && name != "PGOPTIONS":
+			mistakes = append(mistakes, fmt.Errorf("%s: the quotes around it would be part of it; take them away", name))
+		}
+	}
+	return mistakes
+}

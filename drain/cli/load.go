@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/caarlos0/env/v11"
+
+	"github.com/seed829e008e/ebb/schema"
+)
+
+const defaultSchema = "ebb"
+
+// A given is what the command line says: flags by the variable whose flag they are, and the names behind --queue.
+type given struct {
+	flags  map[string]string
+	queues []string
+}
+
+// load reads the settings from the environment and the flags, and gives all that is wrong with them, a line each.
+func load(environ map[string]string, by given) (Config, []error) {
+	var c Config
+	values, origin := map[string]string{}, map[string]string{}
+	for _, s := range configSettings() {
+		value, from := environ[s.Variable], s.Variable
+		if flag := by.flags[s.Variable]; !blank(flag) {
+			value, from = flag, "--"+s.Flag
+		}
+		values[s.Variable], origin[s.Variable] = value, from
+	}
+	mistakes := parse(&c, configSettings(), "", values, origin)
+
+	if queues := slices.DeleteFunc(slices.Clone(by.queues), blank); len(queues) > 0 {
+		c.Queues = queues
+	}
+	c.Groups = map[string]Group{}
+	for _, q := range groupsIn(environ) {
+		var g Group
+		mistakes = append(mistakes, parse(&g, groupSettings(), groupPrefix+q+"_", environ, nil)...)
+		c.Groups[q] = g
+	}
+	c.Schema = cmp.Or(c.Schema, defaultSchema)
+	if err := schema.ValidName(c.Schema); err != nil {
+		mistakes = append(mistakes, fmt.Errorf("%s: %w", origin["EBB_SCHEMA"], err))
+	}
+	return c, append(mistakes, unknown(environ)...)
+}
+
+// parse fills in a struct of settings from values by the names of their variables. A prefix stands in place of that of
+// the settings. The origins are what mistakes are named after; the variables' own names where there is none.
+func parse(into any, settings []Setting, prefix string, values, origin map[string]string) (mistakes []error) {
+	clean := map[string]string{}
+	byField := map[string]Setting{}
+	for _, s := range settings {
+		if prefix != "" {
+			s.Variable = prefix + strings.TrimPrefix(s.Variable, groupPrefix+"<Q>_")
+		}
+		if origin[s.Variable] == "" {
+			origin = maps.Clone(origin)
+			if origin == nil {
+				origin = map[string]string{}
+			}
+			origin[s.Variable] = s.Variable
+		}
+		byField[s.field] = s
+		value := strings.TrimSpace(values[s.Variable])
+		if problem := misread(s, value); problem != nil {
+			mistakes = append(mistakes, fmt.Errorf("%s: %w", origin[s.Variable], problem))
+			continue
+		}
+		clean[s.Variable] = value
+	}
+	err := env.ParseWithOptions(into, env.Options{Environment: clean, Prefix: prefix, FuncMap: parsers})
+	var all env.AggregateError
+	if errors.As(err, &all) {
+		for _, err := range all.Errors {
+			var bad env.ParseError
+			if !errors.As(err, &bad) {
+				mistakes = append(mistakes, err)
+				continue
+			}
+			s := byField[bad.Name]
+			mistakes = append(mistakes, fmt.Errorf("%s: %w%s", origin[s.Variable], bad.Err, s.forExample(bad.Err)))
+		}
+	}
+	for _, s := range settings {
+		s = byField[s.field]
+		if err := s.bound(reflect.ValueOf(into).Elem().FieldByName(s.field), clean[s.Variable]); err != nil {
+			mistakes = append(mistakes, fmt.Errorf("%s: %w%s", origin[s.Variable], err, s.forExample(err)))
+		}
+	}
+	return mistakes
+}
+
+// misread is what no value may be, whatever its kind: in quotes that came along from a file, or with control characters.
+func misread(s Setting, value string) error {
+	if s.kind == reflect.TypeFor[Secret]() {
+		return nil // looked at where it is used, with more care
+	}
+	if i := strings.IndexFunc(value, isControl); i >= 0 {
+		return fmt.Errorf("there is a control character in %q", value)
+	}
+	if s.field != "Command" && isQuoted(value) {
+		return fmt.Errorf("the quotes in %s would be part of the value; take them away", value)
+	}
+	return nil
+}
+
+// bound says what is wrong with a value as such, though it is of the right kind.
+func (s Setting) bound(v reflect.Value, text string) error {
+	if text == "" || !v.CanInt() || s.kind == reflect.TypeFor[logLevel]() {
+		return nil
+	}
+	switch n := v.Int(); {
+	case n == 0 && !s.zero && strings.Trim(text, "0.hmsuµμn") == "":
+		return errZero
+	case s.max > 0 && n > int64(s.max):
+		return fmt.Errorf("%d is too large: the most is %d", n, s.max)
+	}
+	return nil
+}
+
+// forExample ends a message that does not say itself what to use.
+func (s Setting) forExample(err error) string {
+	if strings.Contains(err.Error(), "; ") {
+		return ""
+	}
+	return "; use for example " + s.example
+}
+
+func blank(value string) bool { return strings.TrimSpace(value) == "" }
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }
+
+// environment is the list of a process's variables by name. Of several of one name the last counts.
+func environment(list []string) map[string]string {
+	m := make(map[string]string, len(list))
+	for _, entry := range list {
+		if name, value, ok := strings.Cut(entry, "="); ok && name != "" {
+			m[name] = value
+		}
+	}
+	return m
+}
+
+// groupsIn lists the <Q>s for which something is set.
+func groupsIn(environ map[string]string) (all []string) {
+	for name, value := range environ {
+		if q, _ := splitGroup(name); q != "" && !blank(value) && !isServiceLink(name, value) {
+			all = append(all, q)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

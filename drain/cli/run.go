@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/spf13/cobra"
+
+	"github.com/seed829e008e/ebb/drain"
+)
+
+func (p *program) runCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "run [-- COMMAND [ARGUMENT...]]",
+		Short: "Drain the queues once, and exit",
+		Long: `Drain the queues once: take back leases that ran out, claim what is due in batches, run the handlers, settle, until
+nothing is due. The last line on standard output is the summary, JSON unless it goes to a terminal. The log goes to
+standard error.
+
+A queue's handler is the command in EBB_QUEUE_<Q>_COMMAND, or the one behind -- for the queues that --queue names
+(the queue default where it names none).
+
+` + groupHelp() + `
+Exit status: 0 ended as intended, 1 the run failed, 3 and 4 see --strict, 5 a handler misconfigured or abandoned,
+78 usage, settings or schema, 128 + n a second signal.`,
+		Example: `  EBB_QUEUE_EMAIL_COMMAND=./send-email ebb run
+  ebb run --queue email --max-runtime 10m -- ./send-email --fast`,
+		Args: func(c *cobra.Command, args []string) error {
+			if dash := c.ArgsLenAtDash(); len(args) > 0 && dash != 0 {
+				return wrong("run takes no arguments but a command behind --: ebb run --queue email -- ./send-email")
+			}
+			return nil
+		},
+	}
+	by := settingFlags(c)
+	c.Flags().StringArrayVar(&by.queues, "queue", nil, "queue to drain, in order; may be repeated (default: configured ones, by name) [EBB_QUEUES]")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		var behind dash
+		if c.ArgsLenAtDash() == 0 && len(args) > 0 {
+			behind = args
+		}
+		return p.drain(c.Context(), *by, behind)
+	}
+	return c
+}
+
+func (p *program) drain(ctx context.Context, by given, behind dash) error {
+	environ := environment(p.environ)
+	c, mistakes := load(environ, by)
+	readable := len(mistakes) == 0
+	database, wrong := c.database(environ, by)
+	mistakes = append(mistakes, wrong...)
+	all, wrong := c.queues(p.handlers, behind)
+	mistakes = append(mistakes, wrong...)
+	queues, wrong := c.drained(all, behind)
+	mistakes = append(mistakes, wrong...)
+
+	log := p.logger(c)
+	config := c.limits(p)
+	config.Database, config.Log = database, log
+	config.Queues = p.handlersOf(queues, c, config, log)
+	if readable { // else it would find fault with defaults that nobody asked for
+		mistakes = append(mistakes, checked(config, mistakes)...)
+	}
+	if len(mistakes) > 0 {
+		return asUsage(errors.Join(mistakes...))
+	}
+	return p.runOnce(ctx, c, config)
+}
+
+// limits is what the settings say of a run, apart from where the jobs are and what handles them.
+func (c Config) limits(p *program) drain.Config {
+	host, _ := os.Hostname()
+	return drain.Config{
+		Schema: c.Schema, Batch: c.Batch, Concurrency: c.Concurrency, MaxJobs: c.MaxJobs,
+		JobTimeout: c.JobTimeout, Lease: c.Lease, Grace: c.Grace, MaxRuntime: c.MaxRuntime, Linger: c.Linger,
+		Backoff: c.Backoff, MaxBackoff: c.MaxBackoff, ConnectTimeout: c.ConnectTimeout,
+		Started: p.started, Host: host, Version: Version(),
+	}
+}
+
+// checked is what drain finds wrong with a configuration, but for what is missing because of a mistake that was said.
+func checked(config drain.Config, said []error) []error {
+	if len(said) > 0 {
+		if len(config.Queues) == 0 {
+			return nil
+		}
+		config.Database = func() (*pgx.ConnConfig, error) { return nil, nil }
+	}
+	if err := config.Check(); err != nil {
+		return []error{err}
+	}
+	return nil
+}
+
+// runOnce runs, shows how far it got and prints the summary.
+func (p *program) runOnce(ctx context.Context, c Config, config drain.Config) error {
+	progress := showProgress(p.stderr)
+	p.run.begin(func(r drain.Report) {
+		progress.end()
+		p.summarize(c, r, config.Log.Warn)
+	})
+	config.Observe = func(r drain.Report) {
+		p.run.observe(r)
+		progress.observe(r)
+	}
+	report, err := drain.Run(ctx, config)
+	progress.end()
+	if err != nil {
+		config.Log.Error("the run failed", "error", report.Error)
+	}
+	p.run.end(report)
+	return runEnd{report: report, err: err, strict: c.Strict, slots: cmp.Or(config.Concurrency, 10)}
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed829e008e/ebb/drain"
+)
+
+// A lastRun is the run that is under way: the report so far, and where its summary goes. The summary is printed once,
+// by the run's end or by the second signal.
+type lastRun struct {
+	mu       sync.Mutex
+	begun    bool
+	told     bool
+	report   drain.Report
+	conclude func(drain.Report)
+}
+
+func (l *lastRun) begin(conclude func(drain.Report)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.begun, l.conclude = true, conclude
+}
+
+func (l *lastRun) observe(r drain.Report) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.report = r
+}
+
+func (l *lastRun) end(r drain.Report) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.told {
+		l.told = true
+		l.conclude(r)
+	}
+}
+
+// concludeCutShort prints the summary of a run that a second signal ended: what it held then is abandoned.
+func (p *program) concludeCutShort() {
+	p.run.mu.Lock()
+	begun, r := p.run.begun, p.run.report
+	p.run.mu.Unlock()
+	if !begun {
+		return
+	}
+	r.Stopped, r.Error = drain.StoppedSignal, "a second signal ended the run at once: the jobs in hand wait for their leases"
+	r.Abandoned = r.Claimed - r.Done - r.Retried - r.Failed - r.Released - r.Lost
+	r.RunMS = time.Since(p.started).Milliseconds()
+	p.run.end(r)
+}
+
+// summarize prints the summary as the last line of standard output, in words where a person looks at it, and writes it
+// to the file that EBB_SUMMARY_FILE names.
+func (p *program) summarize(c Config, r drain.Report, warn func(string, ...any)) {
+	line := summaryJSON(r)
+	if isTerminal(p.stdout) {
+		io.WriteString(p.stdout, summaryText(r))
+	} else if _, err := p.stdout.Write(line); err != nil {
+		warn("the summary could not be printed", "error", err)
+	}
+	if c.SummaryFile == "" {
+		return
+	}
+	// In place, for the file may be a mount of its own, as a termination log is.
+	if err := os.WriteFile(c.SummaryFile, line, 0o644); err != nil {
+		warn("EBB_SUMMARY_FILE: the summary could not be written", "error", err)
+	}
+}
+
+func summaryJSON(r drain.Report) []byte {
+	if r.Suspended == nil {
+		r.Suspended = []string{}
+	}
+	if r.Misconfigured == nil {
+		r.Misconfigured = []string{}
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.Encode(r) // a buffer takes everything, and a report has nothing that JSON cannot say
+	return b.Bytes()
+}
+
+// stoppedText is why a run stopped, in words.
+var stoppedText = map[string]string{
+	drain.StoppedEmpty:  "nothing due is left to claim",
+	drain.StoppedTime:   "the time is up",
+	drain.StoppedJobs:   "the most jobs for a run are claimed",
+	drain.StoppedSignal: "a signal",
+	drain.StoppedError:  "an error",
+}
+
+func summaryText(r drain.Report) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "stopped:  %s", stoppedText[r.Stopped])
+	if r.Error != "" {
+		fmt.Fprintf(&b, ": %s", r.Error)
+	}
+	fmt.Fprintf(&b, "\njobs:     %s", progressText(r))
+	if r.Reaped > 0 {
+		fmt.Fprintf(&b, "; %d leases of other runs taken back", r.Reaped)
+	}
+	for _, q := range []struct {
+		what  string
+		names []string
+	}{{"suspended", r.Suspended}, {"misconfigured", r.Misconfigured}} {
+		if len(q.names) > 0 {
+			fmt.Fprintf(&b, "; %s: %s", q.what, strings.Join(q.names, ", "))
+		}
+	}
+	fmt.Fprintf(&b, "\nleft:     %d due", r.DueLeft)
+	if r.Unhandled > 0 {
+		fmt.Fprintf(&b, ", %d due in queues without a handler here", r.Unhandled)
+	}
+	if r.Leased > 0 {
+		fmt.Fprintf(&b, ", %d running elsewhere", r.Leased)
+	}
+	if r.NextDueAt != nil {
+		fmt.Fprintf(&b, ", the next one due at %s", r.NextDueAt.Local().Format(time.DateTime))
+	}
+	took := time.Duration(r.RunMS) * time.Millisecond
+	fmt.Fprintf(&b, "; %d exchanges in %v\n", r.Exchanges, took)
+	return b.String()
+}

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// tree is the command tree, made anew for every call: it holds what the flags say.
+func (p *program) tree(args []string) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ebb",
+		Short: "Drain a job queue in Postgres, and let the database sleep in between",
+		Long: `ebb drains a job queue that lives in one Postgres table, in short runs that a scheduler starts. A run takes what is
+due, hands every job to its queue's handler, settles it, says what happened and exits, so that a database which
+pauses when nobody is connected can do so in between.
+
+Start with: ebb demo`,
+		Version:       Version(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+
+		SuggestionsMinimumDistance: 2,
+	}
+	root.SetArgs(args)
+	root.SetIn(p.stdin)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(p.runCommand(), p.migrateCommand(), p.enqueueCommand(), p.statusCommand(), p.tryCommand(),
+		p.demoCommand(), p.versionCommand())
+	for _, c := range root.Commands() {
+		if check := c.Args; check != nil {
+			c.Args = func(c *cobra.Command, args []string) error { return asUsage(check(c, args)) }
+		}
+	}
+	root.Args = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+			return wrong("there is no command %q; did you mean %s?", args[0], near[0])
+		}
+		return wrong("there is no command %q; see ebb --help", args[0])
+	}
+	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	return root
+}
+
+func asUsage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return usage{err}
+}
+
+// flagError adds the nearest flag to what pflag says of an unknown one.
+func flagError(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
+		var known []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		hint := "; see " + c.CommandPath() + " --help"
+		if name := nearest(unknown.GetSpecifiedName(), known); name != "" {
+			hint = "; did you mean --" + name + "?"
+		}
+		return usage{fmt.Errorf("%w%s", err, hint)}
+	}
+	return usage{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
+}
+
+// settingFlags gives the command a flag for every setting that it takes, and where what they say will be found.
+func settingFlags(c *cobra.Command) *given {
+	by := &given{flags: map[string]string{}}
+	c.Flags().SortFlags = false
+	for _, s := range configSettings() {
+		if s.isOn(c.Name()) {
+			f := c.Flags().VarPF(&settingFlag{s, by}, s.Flag, "", s.usage())
+			if s.kind.Name() == "bool" {
+				f.NoOptDefVal = "true"
+			}
+		}
+	}
+	return by
+}
+
+// A settingFlag is the flag of a setting. It takes any text: what is wrong with it is said together with all else.
+type settingFlag struct {
+	Setting
+	by *given
+}
+
+func (f *settingFlag) Set(text string) error { f.by.flags[f.Variable] = text; return nil }
+func (f *settingFlag) String() string        { return "" } // no default: the help has it in words
+
+// Type is what the help calls the value.
+func (f *settingFlag) Type() string {
+	switch f.kind.Name() {
+	case "Duration":
+		return "duration"
+	case "list":
+		return "names"
+	case "int":
+		return "number"
+	case "bool":
+		return "bool"
+	}
+	return "string"
+}
+
+func (s Setting) usage() string {
+	text := s.Help
+	if s.Default != "" {
+		text += "; " + s.Default
+	}
+	return fmt.Sprintf("%s [%s]", strings.Replace(text, "; "+s.Default, " (default: "+s.Default+")", 1), s.Variable)
+}

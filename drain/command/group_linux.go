@@ -1,0 +1,41 @@
+package command
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"syscall"
+)
+
+// leader gives the command a session, and so a group, of its own, and has the system kill it when ebb is gone. In ebb's
+// session, a program that asks for a password at the terminal would be stopped there; without a terminal it fails.
+func leader() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// onlyZombies tells whether all that is left of a group has ended and merely was not waited for. The first process of a
+// container often does that late or never, and to kill(2) a zombie is a process like others.
+func onlyZombies(group int) bool {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return false
+	}
+	for _, entry := range entries {
+		if _, err := strconv.Atoi(entry.Name()); err != nil {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
+		if err != nil {
+			continue // it ended meanwhile
+		}
+		// pid (name) state parent group ...; the name may hold anything.
+		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+		if len(fields) < 3 {
+			return false
+		}
+		if state := fields[0][0]; string(fields[2]) == strconv.Itoa(group) && state != 'Z' && state != 'X' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,9 +1,0 @@
-package command
-
-import "syscall"
-
-// leader gives the command a session, and so a group, of its own, and has the system kill it when ebb is gone. In ebb's
-// session, a program that asks for a password at the terminal would be stopped there; without a terminal it fails.
-func leader() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-}

@@ -1,0 +1,101 @@
+package jobs
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+//go:embed status.sql
+var statusStatement string
+
+//go:embed runs.sql
+var runsStatement string
+
+// limits keep a look at the queues from waiting for a lock, or from reading for ever.
+const limits = `select set_config('lock_timeout', '3s', true), set_config('statement_timeout', '30s', true)`
+
+// A Status is what is in the queues, and the last runs.
+type Status struct {
+	At      time.Time // by the database's clock
+	Version int       // of the schema
+	Queues  []Queue   // those with jobs, by name
+	Runs    []Run     // the latest first
+}
+
+// A Queue is the number of a queue's jobs in each state, every job in one of them. Expired jobs are running ones whose
+// lease ran out: the next run takes them back.
+type Queue struct {
+	Name                                           string
+	Due, Scheduled, Running, Expired, Done, Failed int64
+	// OldestDueAt is RFC 3339 in UTC, or -infinity; nil where nothing is due.
+	OldestDueAt *string
+	// OldestDue is how long the oldest due job has been due; nil where nothing is, or since ever.
+	OldestDue *time.Duration
+}
+
+// A Run is what a run recorded of itself.
+type Run struct {
+	ID, Host, Version                                                 string
+	StartedAt                                                         time.Time
+	FinishedAt                                                        *time.Time
+	Stopped, Error                                                    string
+	Claimed, Done, Retried, Failed, Released, Lost, Abandoned, Reaped int64
+	Took                                                              *time.Duration
+}
+
+// Look gives the status, with no more than so many runs, in one exchange.
+func Look(ctx context.Context, conn *pgx.Conn, schema string, runs int) (Status, error) {
+	in := func(sql string) string {
+		return strings.ReplaceAll(sql, "{schema}", pgx.Identifier{schema}.Sanitize())
+	}
+	var s Status
+	var b pgx.Batch
+	b.Queue(limits)
+	b.Queue(in(`select version, now() from {schema}.jobs_version`)).QueryRow(func(row pgx.Row) error {
+		if err := row.Scan(&s.Version, &s.At); !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		return nil
+	})
+	b.Queue(in(statusStatement)).Query(func(rows pgx.Rows) (err error) {
+		s.Queues, err = pgx.CollectRows(rows, scanQueue)
+		return err
+	})
+	b.Queue(in(runsStatement), pgx.StrictNamedArgs{"most": runs}).Query(func(rows pgx.Rows) (err error) {
+		s.Runs, err = pgx.CollectRows(rows, scanRun)
+		return err
+	})
+	return s, conn.SendBatch(ctx, &b).Close()
+}
+
+func scanQueue(row pgx.CollectableRow) (Queue, error) {
+	var q Queue
+	var seconds *float64
+	err := row.Scan(&q.Name, &q.Due, &q.Scheduled, &q.Running, &q.Expired, &q.Done, &q.Failed, &q.OldestDueAt, &seconds)
+	if seconds != nil {
+		// A duration ends at 292 years, a date in Postgres does not.
+		d := time.Duration(min(*seconds, 9e9)) * time.Second
+		if *seconds < 9e9 {
+			d = time.Duration(*seconds * float64(time.Second))
+		}
+		q.OldestDue = &d
+	}
+	return q, err
+}
+
+func scanRun(row pgx.CollectableRow) (Run, error) {
+	var r Run
+	var ms *int64
+	err := row.Scan(&r.ID, &r.Host, &r.Version, &r.StartedAt, &r.FinishedAt, &r.Stopped, &r.Error,
+		&r.Claimed, &r.Done, &r.Retried, &r.Failed, &r.Released, &r.Lost, &r.Abandoned, &r.Reaped, &ms)
+	if ms != nil {
+		d := time.Duration(*ms) * time.Millisecond
+		r.Took = &d
+	}
+	return r, err
+}
