@@ -25,7 +25,12 @@ func (w *wake) answer(resp response) {
 	w.took = resp.took
 	w.skip = append(w.skip, resp.strays...)
 	if len(resp.settled) > 0 {
-		w.exhausted, w.empty = false, false
+		w.exhausted, w.empty, w.pace = false, false, 0
+	}
+	for _, j := range settling {
+		if !j.started.IsZero() {
+			w.pace = max(w.pace, j.ended.Sub(j.started))
+		}
 	}
 	w.takeExtended(resp)
 	w.takeReaped(asked, resp)

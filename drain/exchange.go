@@ -11,13 +11,13 @@ import (
 )
 
 //go:embed check.sql
-var check statement
+var checkStatement statement
 
 //go:embed diagnose.sql
-var diagnose statement
+var diagnoseStatement statement
 
 //go:embed limits.sql
-var limits statement
+var limitsStatement statement
 
 const readVersion statement = `select version from {schema}.jobs_version`
 
@@ -143,13 +143,13 @@ func (l *link) once(ctx context.Context, req request) (response, error) {
 	b := &batch{schema: l.config.Schema}
 	checked := l.checked
 	if !l.checked {
-		b.queue(check, pgx.StrictNamedArgs{"version": SchemaVersion}).QueryRow(func(row pgx.Row) error {
+		b.queue(checkStatement, pgx.StrictNamedArgs{"version": SchemaVersion}).QueryRow(func(row pgx.Row) error {
 			err := row.Scan(new(int))
 			checked = err == nil
 			return err
 		})
 	}
-	b.queue(limits, nil)
+	b.queue(limitsStatement, nil)
 	if req.strays {
 		b.strays(req.run, req.inHand, &resp.strays)
 	}

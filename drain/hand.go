@@ -60,6 +60,7 @@ type hand struct {
 	exhausted bool          // the last claim got less than it asked for, and nothing was settled since
 	empty     bool          // a claim with nothing in hand got nothing
 	took      time.Duration // the last exchange
+	pace      time.Duration // the slowest of the handlers that the last exchange settled
 	noMore    string        // why nothing more is claimed, though the run goes on with what it has
 	stop      stop
 }

@@ -154,7 +154,7 @@ func (l *link) diagnose(ctx context.Context) error {
 	var exists, readOnly, standby bool
 	var isolation string
 	l.exchanges++
-	err := l.conn.QueryRow(ctx, diagnose.in(schema), pgx.StrictNamedArgs{"schema": schema}).
+	err := l.conn.QueryRow(ctx, diagnoseStatement.in(schema), pgx.StrictNamedArgs{"schema": schema}).
 		Scan(&exists, &isolation, &readOnly, &standby)
 	if err != nil {
 		return err

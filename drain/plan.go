@@ -9,6 +9,8 @@ import (
 const (
 	// unsettled is the longest that a finished job waits to be settled while others of its batch still wait to start.
 	unsettled = 500 * time.Millisecond
+	// fast is the longest that a handler takes and is called fast.
+	fast = 50 * time.Millisecond
 	// deadEntries is how many jobs a run claims before it remembers how far it got in the index of due jobs. Up to then
 	// the dead entries that its claims leave there cost less than the one claim more that the memory asks for at the end.
 	deadEntries = 5000
@@ -74,15 +76,28 @@ func (h *hand) claims(now time.Time) *claim {
 	}
 }
 
-// settleAt is when what is finished wants to be settled. It waits for company: no longer than the last exchange took
-// where a slot is idle meanwhile, and not at all where nobody can come any more.
+// company is how long a finished job waits for others while its slot is idle: no longer than the last exchange took, or,
+// where handlers are fast, twice as long as the slowest of the last ones. What was claimed together ends about together
+// then, commands on few cores a little apart, and is settled in one exchange.
+func (h *hand) company() time.Duration {
+	pace := h.pace
+	for _, w := range h.finished {
+		pace = max(pace, w.ended.Sub(w.started))
+	}
+	if pace > fast {
+		return h.took
+	}
+	return max(h.took, 2*pace)
+}
+
+// settleAt is when what is finished wants to be settled. It waits for company, but not where nobody can come any more.
 func (h *hand) settleAt(now time.Time, idle bool) time.Time {
 	oldest := h.finished[0].ended
 	switch {
 	case len(h.running) == 0, slices.ContainsFunc(h.finished, func(w *work) bool { return w.started.IsZero() }):
 		return now
 	case idle, len(h.waiting) == 0:
-		return oldest.Add(h.took)
+		return oldest.Add(h.company())
 	}
 	return oldest.Add(unsettled)
 }

@@ -39,7 +39,7 @@ func (p *program) demoCommand() *cobra.Command {
 		Short: "Show a drain from end to end, on a Postgres of its own",
 		Long: `Start a Postgres on this machine, make the tables, enqueue twenty-five small documents, drain them through a shell
 command, and remove everything again. DATABASE_URL is not looked at.`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return p.demo(c.Context()) },
 	}
 }

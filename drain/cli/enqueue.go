@@ -17,7 +17,7 @@ import (
 
 func (p *program) enqueueCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "enqueue QUEUE [JSON | -]",
+		Use:   "enqueue QUEUE [JSON | -] [flags]",
 		Short: "Put a job into a queue, or many",
 		Long: `Put a job into a queue and print its id. The payload is the argument, or standard input where that is - or missing.
 

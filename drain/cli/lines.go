@@ -102,7 +102,7 @@ func eachLine(in io.Reader, do func(number int, line []byte) error) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for number := 1; ; number++ {
 		line, err := r.ReadBytes('\n')
-		if text := bytes.TrimSpace(line); len(text) > 0 {
+		if text := bytes.Trim(line, " \t\r\n"); len(text) > 0 {
 			if err := do(number, text); err != nil {
 				return err
 			}

@@ -13,12 +13,12 @@ import (
 
 func (p *program) migrateCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "migrate",
+		Use:   "migrate [flags]",
 		Short: "Make the tables, or bring them to this ebb's version",
 		Long: `Make ebb's tables, or bring them to the version that this ebb needs. It may run any number of times, and at the same
 time in several places. A jobs table of before ebb becomes ebb's, rows and all, if its columns are what ebb expects:
 EBB_SCHEMA=public ebb migrate`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 	}
 	by := settingFlags(c)
 	print := c.Flags().Bool("print", false, "print the SQL for a database without the tables, and touch nothing")

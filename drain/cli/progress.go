@@ -39,7 +39,7 @@ func (p *progress) appear() {
 	}
 	p.bar = progressbar.NewOptions(-1,
 		progressbar.OptionSetWriter(p.line), progressbar.OptionUseANSICodes(true), progressbar.OptionClearOnFinish(),
-		progressbar.OptionSpinnerType(14), progressbar.OptionSetElapsedTime(true), progressbar.OptionSetDescription(p.text))
+		progressbar.OptionSpinnerType(14), progressbar.OptionSetElapsedTime(false), progressbar.OptionSetDescription(p.text))
 	p.bar.RenderBlank()
 }
 

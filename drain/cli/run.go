@@ -14,7 +14,7 @@ import (
 
 func (p *program) runCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "run [-- COMMAND [ARGUMENT...]]",
+		Use:   "run [flags] [-- COMMAND [ARGUMENT...]]",
 		Short: "Drain the queues once, and exit",
 		Long: `Drain the queues once: take back leases that ran out, claim what is due in batches, run the handlers, settle, until
 nothing is due. The last line on standard output is the summary, JSON unless it goes to a terminal. The log goes to
@@ -110,7 +110,7 @@ func (p *program) runOnce(ctx context.Context, c Config, config drain.Config) er
 	report, err := drain.Run(ctx, config)
 	progress.end()
 	if err != nil {
-		config.Log.Error("the run failed", "error", report.Error)
+		config.Log.Error("the run failed", "error", err)
 	}
 	p.run.end(report)
 	return runEnd{report: report, err: err, strict: c.Strict, slots: cmp.Or(config.Concurrency, 10)}

@@ -20,12 +20,12 @@ const lastRuns = 5
 
 func (p *program) statusCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "status",
+		Use:   "status [flags]",
 		Short: "Show what is in the queues, and the last runs",
 		Long: `Show how many jobs of each queue are due, scheduled for later, running, expired (running under a lease that ran out),
 done and failed, how long the oldest due job has been waiting, and the last runs. Due jobs in queues without a handler
 are pointed out where the environment configures any handlers.`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 	}
 	by := settingFlags(c)
 	asJSON := c.Flags().Bool("json", false, "print JSON")

@@ -25,7 +25,7 @@ Start with: ebb demo`,
 
 		SuggestionsMinimumDistance: 2,
 	}
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // cobra takes nil for those of the process
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
@@ -33,6 +33,7 @@ Start with: ebb demo`,
 	root.AddCommand(p.runCommand(), p.migrateCommand(), p.enqueueCommand(), p.statusCommand(), p.tryCommand(),
 		p.demoCommand(), p.versionCommand())
 	for _, c := range root.Commands() {
+		c.DisableFlagsInUseLine = true
 		if check := c.Args; check != nil {
 			c.Args = func(c *cobra.Command, args []string) error { return asUsage(check(c, args)) }
 		}
@@ -48,6 +49,14 @@ Start with: ebb demo`,
 	}
 	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	return root
+}
+
+// noArguments is cobra.NoArgs with an error that takes nothing for a command.
+func noArguments(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no arguments; see %s --help", c.Name(), c.CommandPath())
+	}
+	return nil
 }
 
 func asUsage(err error) error {

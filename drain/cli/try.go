@@ -17,7 +17,7 @@ import (
 
 func (p *program) tryCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "try QUEUE [-- COMMAND [ARGUMENT...]] < payload",
+		Use:   "try QUEUE [flags] [-- COMMAND [ARGUMENT...]] < payload",
 		Short: "Run a queue's handler on a payload, without a database",
 		Long: `Run the handler of a queue once, as the first attempt at a job with the payload on standard input, and explain how its
 answer would be taken. No database is needed or touched. Exit status: 0 the job would be done, 5 the handler is

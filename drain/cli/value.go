@@ -67,7 +67,7 @@ func parseList(text string) (list, error) {
 		case name == "": // a comma too many
 			continue
 		case isQuoted(name):
-			return nil, fmt.Errorf("the quotes in %q would be part of the name; take them away", name)
+			return nil, fmt.Errorf("the quotes in %s would be part of the name; take them away", name)
 		}
 		names = append(names, name)
 	}

@@ -40,7 +40,7 @@ func (p *program) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of ebb, Go and the schema",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintf(p.stdout, "ebb %s\n%s %s/%s\nschema %d\n",
 				Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, schema.Version)

@@ -55,8 +55,8 @@
 // holds the command's output open. Whatever it prints later is lost.
 //
 // When ebb is told to end at once it kills all groups first ([Running]). When ebb itself is killed (SIGKILL, out of memory)
-// Linux kills the command as well, though not what the command started; elsewhere the command goes on. Another run takes
-// the job back after its lease, so a command must bear that. A command that ebb has no right to signal, say one behind
+// Linux kills the command as well, though not what the command started; elsewhere the command goes on. A container or a
+// systemd unit takes all of it along. Another run takes the job back after its lease, so a command must bear that. A command that ebb has no right to signal, say one behind
 // sudo, cannot be ended: after the grace it is abandoned.
 //
 // Windows has no process groups and no SIGTERM. There the command alone is killed, at once, and what it started stays.

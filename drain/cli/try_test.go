@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed829e008e/ebb/drain"
+)
+
+func TestTry(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the handlers are shell commands")
+	}
+	for _, test := range []struct {
+		script string
+		status int
+		says   string
+	}{
+		{"cat", 0, "stdout: {\"id\":9007199254740993}\nexit status 0: the job would be done\n"},
+		{"exit 65", 1, "exit status 65: the job would have failed for good\n"},
+		{"exit 69", 1, "exit status 69: suspended; the job would be given back, due again in 10s, and its queue would stop for the run\n"},
+		{"echo later >&2; exit 75", 1, "stderr: later\nexit status 75: a failed attempt; the job would be queued again in 20s\n"},
+		{"exit 78", 5, "exit status 78: misconfigured; the job would be given back, due again in 10s, and the run would exit with 5\n"},
+		{"exit 126", 5, "exit status 126: misconfigured; the job would be given back, due again in 10s, and the run would exit with 5\n"},
+		{"no-such-program 2>/dev/null", 5, "exit status 127: misconfigured; the job would be given back, due again in 10s, and the run would exit with 5\n"},
+		{"exit 3", 1, "exit status 3: a failed attempt; the job would be queued again in 20s\n"},
+		{"kill -9 $$", 1, "signal: killed: a failed attempt; the job would be queued again in 20s\n"},
+		{"echo $EBB_JOB_QUEUE $EBB_JOB_ATTEMPT $EBB_JOB_MAX_ATTEMPTS [$EBB_JOB_LAST_ERROR]", 0, "stdout: mail 1 5 []\nexit status 0: the job would be done\n"},
+	} {
+		got := setup{stdin: `{"id":9007199254740993}` + "\n"}.ebb("try", "mail", "--", "sh", "-c", test.script)
+		if got.status != test.status || got.stdout != test.says {
+			t.Errorf("%s: exit %d, %s%s\nwant %d, %s", test.script, got.status, got.stdout, got.stderr, test.status, test.says)
+		}
+	}
+}
+
+// RC-64: what leads to the database is withheld, and that is said; names only.
+func TestTryWithholds(t *testing.T) {
+	env := map[string]string{
+		"DATABASE_URL": "postgres://joe:secretive@db/jobs", "PGPASSWORD": "secretive", "AWS_SECRET_ACCESS_KEY": "mine", "FOO": "bar",
+		"EBB_QUEUE_MAIL_COMMAND": "sh -c 'env; env >&2; exit 1'",
+	}
+	got := setup{env: env, stdin: "{}"}.ebb("try", "mail")
+	if got.status != 1 || strings.Contains(got.stdout+got.stderr, "secretive") {
+		t.Errorf("exit %d, %s%s", got.status, got.stdout, got.stderr)
+	}
+	for _, line := range []string{"stdout: FOO=bar\n", "stderr: AWS_SECRET_ACCESS_KEY=mine\n",
+		"withheld from its environment: DATABASE_URL, EBB_QUEUE_MAIL_COMMAND, PGPASSWORD (EBB_PASS_ENV names exceptions)\n"} {
+		if !strings.Contains(got.stdout, line) {
+			t.Errorf("no line %sin\n%s", line, got.stdout)
+		}
+	}
+	env["EBB_PASS_ENV"] = "DATABASE_URL, PGPASSWORD"
+	if got := (setup{env: env, stdin: "{}"}).ebb("try", "mail"); !strings.Contains(got.stdout, "stdout: PGPASSWORD=secretive\n") {
+		t.Errorf("not passed: %s", got.stdout)
+	}
+}
+
+func TestTryGo(t *testing.T) {
+	handler := func(ctx context.Context, job drain.Job) error {
+		switch string(job.Payload) {
+		case "1":
+			return errors.New("no paper")
+		case "2":
+			panic("no printer")
+		case "3":
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return nil
+	}
+	s := setup{handlers: []drain.Queue{{Name: "print", Handler: handler, Timeout: 50 * time.Millisecond}}}
+	for payload, says := range map[string]string{
+		"0": "the handler returned no error: the job would be done\n",
+		"1": "the handler returned an error: no paper\n",
+		"2": "the handler returned an error: panic: no printer\n",
+		"3": "the handler returned an error: timed out after 50ms: context deadline exceeded\n",
+	} {
+		s.stdin = payload
+		got := s.ebb("try", "print")
+		if (got.status == 0) != (payload == "0") || !strings.HasPrefix(got.stdout, says) {
+			t.Errorf("%s: exit %d, %s%s", payload, got.status, got.stdout, got.stderr)
+		}
+	}
+}
+
+func TestTryRefuses(t *testing.T) {
+	for _, test := range []struct {
+		stdin string
+		args  []string
+	}{
+		{"{", []string{"try", "a", "--", "sh"}},
+		{"", []string{"try", "a", "--", "sh"}},
+		{`{"a":"x\u0000y"}`, []string{"try", "a", "--", "sh"}},
+		{"{}", []string{"try", "a"}},
+		{"{}", []string{"try", "a", "--", "no-such-program"}},
+		{"{}", []string{"try", "a", "--job-timeout", "5", "--", "sh"}},
+	} {
+		if got := (setup{stdin: test.stdin}).ebb(test.args...); got.status != 78 || got.stdout != "" || !strings.HasPrefix(got.stderr, "ebb: ") {
+			t.Errorf("%v < %q: exit %d, %s%s", test.args, test.stdin, got.status, got.stdout, got.stderr)
+		}
+	}
+}

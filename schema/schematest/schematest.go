@@ -1,0 +1,99 @@
+// Package schematest gives every test a database of its own.
+//
+//	func TestClaim(t *testing.T) {
+//		conn := schematest.Connect(t, schematest.New(t))
+//		...
+//	}
+//
+// The databases are on the server that DATABASE_URL names; its role must be allowed to create databases. Where it is
+// not set, the first test that asks starts a server for its process, which goes away with the process (see package
+// local). Where there is none to start, the test fails: it is never skipped.
+//
+// A migrated database is a copy of a template, which costs a few hundredths of a second. The template is made by the
+// first process that needs it and stays on the server, named ebb_template_ and a hash of the migrations: on a server of
+// one's own, one database of 8 MB for each state that the migrations were ever tested in. It is safe to drop at any
+// time when no test runs.
+//
+// Roles belong to the server, not to a database: a test that makes some names them after its database, and drops them.
+package schematest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// New returns the URL of a fresh database with ebb's tables in the schema ebb. The database is dropped at the end of
+// the test, whoever is connected.
+func New(t testing.TB) string {
+	t.Helper()
+	server := Server(t)
+	template, err := migrated()
+	if err != nil {
+		t.Fatalf("make a template to copy databases from: %v", err)
+	}
+	return create(t, server, template)
+}
+
+// Empty is New without the tables: the database has nothing in it.
+func Empty(t testing.TB) string {
+	t.Helper()
+	return create(t, Server(t), pristine)
+}
+
+// Connect connects for as long as the test runs.
+func Connect(t testing.TB, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		conn.Close(ctx)
+	})
+	return conn
+}
+
+// Server returns the URL of the server's maintenance database, for tests that need roles. All tests of this process
+// share the server, and others may: one that stops it or changes its settings wants [local.Start] and its own.
+func Server(t testing.TB) string {
+	t.Helper()
+	server, err := server()
+	if err != nil {
+		t.Fatalf("no postgres to test with: %v", err)
+	}
+	return server
+}
+
+func create(t testing.TB, server, template string) string {
+	t.Helper()
+	// Unique among all processes that use the server.
+	name := "ebb_test_" + strings.ToLower(rand.Text()[:16])
+	if err := do(server, copyOf(template, name)); err != nil {
+		t.Fatalf("create a database: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := do(server, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
+			t.Errorf("drop the test's database: %v", err)
+		}
+	})
+	return at(server, name)
+}
+
+// at is the URL of another database of the server.
+func at(server, database string) string {
+	u, err := url.Parse(server)
+	if err != nil {
+		panic(fmt.Sprintf("server checks this: %v", err))
+	}
+	u.Path = "/" + database
+	return u.String()
+}
