@@ -178,7 +178,7 @@ func (r *rig) role(settings ...string) string {
 	return withUser(r.T, r.url, name, "drainer")
 }
 
-func user(t *testing.T, url string) string {
+func roleOf(t *testing.T, url string) string {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		t.Fatal(err)

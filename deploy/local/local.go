@@ -41,6 +41,8 @@ type Options struct {
 	Binaries string
 	// Settings are server settings in the form that postgres -c takes. They win over those that this package chooses.
 	Settings map[string]string
+	// Env is added to the server's environment, which is bare otherwise.
+	Env []string
 	// Cache is the folder that downloaded binaries are kept in. Empty: ebb in the user's cache folder, and
 	// /var/cache/ebb for root, because the user that runs root's server must reach it.
 	Cache string
@@ -61,6 +63,7 @@ func (o Options) log() *slog.Logger {
 type Server struct {
 	binaries string
 	settings map[string]string
+	env      []string
 	account  *account
 	password string
 

@@ -36,7 +36,7 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{binaries: dir, settings: opt.Settings, account: as, password: rand.Text()}
+	s := &Server{binaries: dir, settings: opt.Settings, env: opt.Env, account: as, password: rand.Text()}
 	s.dir, err = newDirectory(as)
 	if err != nil {
 		return nil, fmt.Errorf("make a directory for the server: %w", err)
@@ -110,7 +110,7 @@ func (s *Server) startOn(ctx context.Context, port int) error {
 	}
 	defer log.Close()
 	s.port = port
-	s.process, err = run(s.dir, s.account, log, s.command()...)
+	s.process, err = run(s.dir, s.account, s.env, log, s.command()...)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ type process struct {
 }
 
 // run starts a server under a supervisor. It holds the directory as long as any part of it lives.
-func run(dir *directory, as *account, log *os.File, command ...string) (*process, error) {
+func run(dir *directory, as *account, env []string, log *os.File, command ...string) (*process, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func run(dir *directory, as *account, log *os.File, command ...string) (*process
 	shell := exec.Command("sh", append([]string{"-c", supervise, "ebb-server"}, command...)...)
 	shell.Stdin, shell.Stdout, shell.Stderr = read, log, log
 	shell.ExtraFiles = []*os.File{dir.hold}
-	shell.Dir, shell.Env = dir.path, environment()
+	shell.Dir, shell.Env = dir.path, append(environment(), env...)
 	as.confine(shell)
 	if err := shell.Start(); err != nil {
 		write.Close()
