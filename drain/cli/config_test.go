@@ -129,7 +129,10 @@ func TestValues(t *testing.T) {
 		{"EBB_QUEUES", " urgent , email,", ""},
 		{"EBB_QUEUE_A_CONCURRENCY", "many", `EBB_QUEUE_A_CONCURRENCY: "many" is not a whole number; use for example 2`},
 		{"EBB_QUEUE_A_NAME", `"mailer"`, `EBB_QUEUE_A_NAME: the quotes in "mailer" would be part of the value; take them away`},
-		{"EBB_SUMMARY_FILE", "a\nb", `EBB_SUMMARY_FILE: there is a control character in "a\nb"`},
+		{"EBB_SUMMARY_FILE", "a\nb", `EBB_SUMMARY_FILE: there is a control character in "a\nb"; take it away`},
+		{"EBB_QUEUES", "a\nb", `EBB_QUEUES: there is a control character in "a\nb"; separate names with commas`},
+		{"EBB_PASS_ENV", "PGHOST PGUSER", `EBB_PASS_ENV: "PGHOST PGUSER" is not a variable's name; separate names with commas`},
+		{"EBB_PASS_ENV", "PGHOST,PGUSER", ""},
 	} {
 		_, mistakes := load(map[string]string{test.name: test.value}, given{})
 		said := ""

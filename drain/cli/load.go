@@ -38,6 +38,11 @@ func load(environ map[string]string, by given) (Config, []error) {
 	if queues := slices.DeleteFunc(slices.Clone(by.queues), blank); len(queues) > 0 {
 		c.Queues = queues
 	}
+	for _, name := range c.PassEnv {
+		if strings.ContainsAny(name, "= \t") {
+			mistakes = append(mistakes, fmt.Errorf("%s: %q is not a variable's name; separate names with commas", origin["EBB_PASS_ENV"], name))
+		}
+	}
 	c.Groups = map[string]Group{}
 	for _, q := range groupsIn(environ) {
 		var g Group
@@ -102,10 +107,13 @@ func misread(s Setting, value string) error {
 	if s.kind == reflect.TypeFor[Secret]() {
 		return nil // looked at where it is used, with more care
 	}
-	if i := strings.IndexFunc(value, isControl); i >= 0 {
-		return fmt.Errorf("there is a control character in %q", value)
+	if s.field == "Command" {
+		return nil // its own quotes, and lines, are its business
 	}
-	if s.field != "Command" && isQuoted(value) {
+	if s.kind != reflect.TypeFor[list]() && strings.ContainsFunc(value, isControl) {
+		return fmt.Errorf("there is a control character in %q; take it away", value)
+	}
+	if isQuoted(value) {
 		return fmt.Errorf("the quotes in %s would be part of the value; take them away", value)
 	}
 	return nil

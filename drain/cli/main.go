@@ -43,6 +43,10 @@ func Main(args, environ []string, stdin io.Reader, stdout, stderr io.Writer, han
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
+	// Whoever stops reading the log must not end a run in the middle: with this a write to it fails instead.
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	defer signal.Stop(broken)
 	return p.main(args, signals)
 }
 

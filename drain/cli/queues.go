@@ -77,8 +77,8 @@ func split(line string) ([]string, error) {
 	return args, err
 }
 
-// drained picks the queues to drain, in order, and looks their commands up.
-func (c Config) drained(all []queue, behind dash) (picked []queue, mistakes []error) {
+// drained picks the queues to drain, in order, and looks their commands up. The origin is what named them.
+func (c Config) drained(all []queue, behind dash, origin string) (picked []queue, mistakes []error) {
 	names := []string(c.Queues)
 	if behind != nil && len(names) == 0 {
 		names = []string{"default"}
@@ -94,7 +94,7 @@ func (c Config) drained(all []queue, behind dash) (picked []queue, mistakes []er
 		case behind != nil:
 			picked = append(picked, queue{Queue: drain.Queue{Name: name}})
 		default:
-			mistakes = append(mistakes, fmt.Errorf("EBB_QUEUES: the queue %q has no handler; %s", name, howToHandle(name)))
+			mistakes = append(mistakes, fmt.Errorf("%s: the queue %q has no handler; %s", origin, name, howToHandle(name)))
 		}
 	}
 	for i := range picked {

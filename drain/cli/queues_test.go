@@ -17,7 +17,7 @@ func drainedBy(env map[string]string, handlers []drain.Queue, by given, behind .
 	c, mistakes := load(env, by)
 	all, wrong := c.queues(handlers, behind)
 	mistakes = append(mistakes, wrong...)
-	picked, wrong := c.drained(all, behind)
+	picked, wrong := c.drained(all, behind, "EBB_QUEUES")
 	mistakes = append(mistakes, wrong...)
 	var queues, said []string
 	for _, q := range picked {
@@ -69,6 +69,9 @@ func TestQueues(t *testing.T) {
 		{name: "quotes that mean something",
 			env:  map[string]string{"EBB_QUEUE_A_COMMAND": `"sh" -c "x y"`},
 			want: "a=sh|-c|x y"},
+		{name: "several lines",
+			env:  map[string]string{"EBB_QUEUE_A_COMMAND": "sh -c '\n  cat\n  exit 0\n'\n", "EBB_QUEUES": "a,\n"},
+			want: "a=sh|-c|\n  cat\n  exit 0\n"},
 		{name: "behind the dash", behind: []string{"sh", "-c", "x"}, want: "default=sh|-c|x"},
 		{name: "behind the dash, named", by: given{queues: []string{"b", "a"}}, behind: []string{"sh"}, want: "b=sh a=sh"},
 		{name: "behind the dash, over the environment's",

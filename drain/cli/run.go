@@ -55,7 +55,11 @@ func (p *program) drain(ctx context.Context, by given, behind dash) error {
 	mistakes = append(mistakes, wrong...)
 	all, wrong := c.queues(p.handlers, behind)
 	mistakes = append(mistakes, wrong...)
-	queues, wrong := c.drained(all, behind)
+	origin := "EBB_QUEUES"
+	if len(by.queues) > 0 {
+		origin = "--queue"
+	}
+	queues, wrong := c.drained(all, behind, origin)
 	mistakes = append(mistakes, wrong...)
 
 	log := p.logger(c)

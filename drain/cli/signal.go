@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+	"time"
 )
 
 // An interruption is the cause of a context that a signal ended.
@@ -42,10 +43,23 @@ func (p *program) main(args []string, signals <-chan os.Signal) int {
 				continue
 			}
 			p.running.Kill()
-			fmt.Fprintf(p.stderr, "ebb: second signal (%v): ended at once\n", s)
-			p.concludeCutShort()
+			p.sayCutShort(s)
 			return why.status()
 		}
+	}
+}
+
+// sayCutShort prints what there is to say after a second signal. It waits for no one who does not read it.
+func (p *program) sayCutShort(s os.Signal) {
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		fmt.Fprintf(p.stderr, "ebb: second signal (%v): ended at once\n", s)
+		p.concludeCutShort()
+	}()
+	select {
+	case <-said:
+	case <-time.After(500 * time.Millisecond):
 	}
 }
 

@@ -42,7 +42,7 @@ misconfigured, 1 anything else.`,
 		if err != nil {
 			return err
 		}
-		picked, mistakes := config.drained(all, behind)
+		picked, mistakes := config.drained(all, behind, "try")
 		if len(mistakes) > 0 {
 			return asUsage(errors.Join(mistakes...))
 		}

@@ -1,0 +1,41 @@
+package drain_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed829e008e/ebb/drain"
+	"github.com/seed829e008e/ebb/schema"
+)
+
+func TestSchemaVersion(t *testing.T) {
+	if drain.SchemaVersion != schema.Version {
+		t.Errorf("drain is written for version %d of the tables, schema makes %d", drain.SchemaVersion, schema.Version)
+	}
+}
+
+// Arrows point down: what a package may know of the others.
+func TestDirections(t *testing.T) {
+	const module = "github.com/seed829e008e/ebb/"
+	for of, may := range map[string][]string{
+		"drain":             {},
+		"drain/command":     {"drain"},
+		"drain/jobs":        {},
+		"schema":            {},
+		"deploy/local":      {},
+		"schema/schematest": {"schema", "deploy/local"},
+		"drain/cli":         {"drain", "drain/command", "drain/jobs", "schema", "deploy/local"},
+	} {
+		out, err := exec.Command("go", "list", "-deps", module+of).Output()
+		if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		for dep := range strings.FieldsSeq(string(out)) {
+			if name, ours := strings.CutPrefix(dep, module); ours && name != of && !slices.Contains(may, name) {
+				t.Errorf("%s imports %s", of, name)
+			}
+		}
+	}
+}
