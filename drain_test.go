@@ -317,7 +317,7 @@ func TestKilledAndWokenAgain(t *testing.T) {
 	r := newRig(t)
 	r.exec(`insert into ebb.jobs (payload) select '{}' from generate_series(1, 25)`)
 	out := filepath.Join(t.TempDir(), "out")
-	settings := []string{"OUT=" + out, "EBB_QUEUE_DEFAULT_COMMAND=sh -c 'echo $EBB_JOB_ID >>$OUT; test $EBB_JOB_ID -lt 12 || test -e $OUT.go || sleep 600'"}
+	settings := []string{"OUT=" + out, "EBB_QUEUE_DEFAULT_COMMAND=sh -c 'echo $EBB_JOB_ID >>$OUT; test $EBB_JOB_ID -lt 12 || test -e $OUT.go || exec sleep 600'"}
 	e := r.start(settings, "run")
 	r.until(`select count(*) >= 11 from ebb.jobs where status = 'done'`)
 	e.Process.Kill()

@@ -167,7 +167,7 @@ func (w *wake) count(j *work, o outcome) {
 // fail takes in that the database is out of reach, or refused a whole exchange. What is in hand gets the grace.
 func (w *wake) fail(err error) {
 	if w.outer.Err() != nil && !w.holds() {
-		w.beginStop(w.signalled(), time.Now())
+		w.beginStop(w.signalled(), time.Now().Add(w.config.Grace))
 		return
 	}
 	if w.err == nil {

@@ -72,6 +72,8 @@ type Queue struct {
 	Backoff time.Duration
 }
 
+const defaultRuntime = time.Hour
+
 // ErrRefused is in the chain of every error for which nothing was claimed because something has to be set right by
 // hand: a setting, the schema's version, the role's isolation level.
 var ErrRefused = errors.New("refused")
@@ -133,7 +135,7 @@ func (c Config) Check() error {
 	if len(mistakes) > 0 {
 		return errors.Join(mistakes...)
 	}
-	full := c.withDefaults(time.Now())
+	full := c.withDefaults()
 	if room := full.MaxRuntime - full.Grace; room <= 0 {
 		wrong("EBB_GRACE %v leaves no time for a job within EBB_MAX_RUNTIME %v: make it shorter, or EBB_MAX_RUNTIME longer",
 			full.Grace, full.MaxRuntime)
@@ -149,7 +151,7 @@ func (c Config) Check() error {
 }
 
 // withDefaults gives every zero field its default, so that the rest reads them as they are.
-func (c Config) withDefaults(now time.Time) Config {
+func (c Config) withDefaults() Config {
 	orInt := func(v *int, d int) {
 		if *v == 0 {
 			*v = d
@@ -163,15 +165,12 @@ func (c Config) withDefaults(now time.Time) Config {
 	if c.Schema == "" {
 		c.Schema = "ebb"
 	}
-	if c.Started.IsZero() {
-		c.Started = now
-	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
 	orInt(&c.Batch, 10)
 	orInt(&c.Concurrency, 10)
-	or(&c.MaxRuntime, time.Hour)
+	or(&c.MaxRuntime, defaultRuntime)
 	or(&c.Grace, min(20*time.Second, c.MaxRuntime/4))
 	or(&c.JobTimeout, min(5*time.Minute, (c.MaxRuntime-c.Grace)/2))
 	or(&c.Backoff, 10*time.Second)

@@ -520,10 +520,41 @@ func TestEnqueueInAnotherSchema(t *testing.T) {
 	r.want(`select count(*) from `+pgx.Identifier{name, "jobs"}.Sanitize(), "(2)")
 }
 
+// Behind a pooler in transaction mode, in the modes of pgx that are meant for one: several sessions, inside and outside
+// of transactions.
+func TestEnqueueThroughAPooler(t *testing.T) {
+	r := newRig(t)
+	pooled := pgbouncer(t, r.url)
+	for _, mode := range []string{"exec", "simple_protocol"} {
+		var sessions []*pgx.Conn
+		for range 5 { // more than the pooler has connections
+			sessions = append(sessions, schematest.Connect(t, pooled+"&default_query_exec_mode="+mode))
+		}
+		for i := range 20 {
+			db := sessions[i%len(sessions)]
+			tx, err := db.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.enqueue(tx, keyed(mode, fmt.Sprint(i)))
+			r.enqueueMany(tx, payload(`{"many": "'\"\\ $1"}`), keyed(mode, fmt.Sprint(i)))
+			if err := tx.Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, inserted := r.enqueue(db, keyed(mode, fmt.Sprint(i))); inserted {
+				t.Errorf("%s: key %d was given again", mode, i)
+			}
+		}
+		r.enqueueMany(sessions[0], large()...)
+		r.exec(`update ebb.jobs set status = 'done' where unique_key is not null`)
+	}
+	r.want(`select queue, count(*) from ebb.jobs group by 1 order by 1`, "(default,120)", "(exec,20)", "(simple_protocol,20)")
+}
+
 // A producer needs to insert into the table and to read what tells it that a key is taken, nothing else.
 func TestEnqueueWithAProducersGrants(t *testing.T) {
 	r := newRig(t)
-	name := user(t, r.role())
+	name := roleOf(t, r.role())
 	r.exec(`alter role ` + name + ` nosuperuser`)
 	r.exec(`grant usage on schema ebb to ` + name + `; grant insert, select (id, queue, unique_key, status) on ebb.jobs to ` + name)
 	r.exec(`set role ` + name)
@@ -532,4 +563,5 @@ func TestEnqueueWithAProducersGrants(t *testing.T) {
 		t.Errorf("%d inserted", n)
 	}
 	r.exec(`reset role`)
+	r.exec(`drop owned by ` + name) // so that the role can be dropped
 }

@@ -1,15 +1,15 @@
 -- How long until the next job falls due, for a run that may linger for it.
 --
 -- in:    @queues that are drained here
--- out:   microseconds until the first of them falls due, zero where it is due by now; null where none is scheduled
+-- out:   microseconds until the first of them falls due; null where none does within a year
 -- locks: none
 -- index: ebb_jobs_due
-select (extract(epoch from least(greatest(min(j.run_at) - now(), interval '0'), interval '1 year')) * 1e6)::bigint
+select ceil(extract(epoch from min(j.run_at) - now()) * 1e6)::bigint
 from unnest(@queues::text[]) as q (queue)
 cross join lateral (
     select d.run_at
     from {schema}.jobs d
-    where d.status = 'queued' and d.queue = q.queue and d.run_at > now() and d.run_at < 'infinity'
+    where d.status = 'queued' and d.queue = q.queue and d.run_at > now() and d.run_at < now() + interval '1 year'
     order by d.run_at
     limit 1
 ) j

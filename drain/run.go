@@ -23,15 +23,18 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	id := make([]byte, 16)
 	rand.Read(id) // never fails
 	report := Report{Run: hex.EncodeToString(id), Stopped: StoppedError, Suspended: []string{}, Misconfigured: []string{}}
+	if config.Started.IsZero() {
+		config.Started = began
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		config.MaxRuntime = min(cmp.Or(config.MaxRuntime, defaultRuntime), deadline.Sub(config.Started))
+	}
 	if err := config.Check(); err != nil {
 		report.Error = err.Error()
 		return report, err
 	}
-	config = config.withDefaults(began)
+	config = config.withDefaults()
 	end := config.Started.Add(config.MaxRuntime)
-	if deadline, ok := ctx.Deadline(); ok {
-		end = earlier(end, deadline)
-	}
 
 	lasting := context.WithoutCancel(ctx)
 	handlers, cancel := context.WithCancelCause(lasting)

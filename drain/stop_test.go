@@ -171,7 +171,11 @@ func TestLinger(t *testing.T) {
 	}()
 	report := r.run(config)
 	<-looked
-	if report.Done != 2 || report.Stopped != drain.StoppedEmpty || report.RunMS > 5000 {
+	if report.Done != 2 || report.Stopped != drain.StoppedEmpty || report.RunMS > 5000 || report.Exchanges > 6 {
 		t.Errorf("report %+v", report)
+	}
+	r.exec(`delete from ebb.jobs where status = 'queued'`)
+	if report := r.run(config); report.Exchanges != 2 || report.RunMS > 5000 {
+		t.Errorf("with nothing to linger for: %+v", report)
 	}
 }

@@ -38,12 +38,13 @@ func TestDemoInterrupted(t *testing.T) {
 	if got := s.end(t, 30*time.Second); got.status != 130 {
 		t.Errorf("exit %d, %s%s", got.status, got.stdout, got.stderr)
 	}
+	isEmpty(t, dir)
+
 	s = begin(nil, nil, nil, "demo")
 	s.signals <- syscall.SIGTERM
 	if got := s.end(t, 30*time.Second); got.status != 143 {
 		t.Errorf("at once: exit %d, %s%s", got.status, got.stdout, got.stderr)
 	}
-	isEmpty(t, dir)
 }
 
 // tempDir is where the demo's server goes, which may run as another user.

@@ -54,8 +54,8 @@ func (p *program) sayCutShort(s os.Signal) {
 	said := make(chan struct{})
 	go func() {
 		defer close(said)
-		fmt.Fprintf(p.stderr, "ebb: second signal (%v): ended at once\n", s)
 		p.concludeCutShort()
+		fmt.Fprintf(p.stderr, "ebb: second signal (%v): ended at once\n", s)
 	}()
 	select {
 	case <-said:
