@@ -180,9 +180,7 @@ func (l *link) once(ctx context.Context, req request) (response, error) {
 	l.lastUsed = time.Now()
 	resp.took = l.lastUsed.Sub(resp.sent)
 	if err != nil && !checked && diagnoseTrouble(err) != cut {
-		if reason := l.diagnose(ctx); reason != nil {
-			err = reason
-		}
+		err = l.diagnose(ctx)
 		if l.proven && !errors.Is(err, ErrRefused) {
 			l.drop() // a failover in the middle of a run: the next connection may find the primary
 			return resp, cutOff{err}

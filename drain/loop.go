@@ -234,7 +234,7 @@ func (w *wake) abandon(j *work) {
 	w.leave(j)
 	w.slots--
 	if w.slots == 0 {
-		w.noMore, w.err = StoppedError, errors.New("every slot is held by a handler that does not return")
+		w.noMore, w.err = StoppedError, ErrAbandoned
 	}
 	w.kept = append(w.kept, j.job.ID)
 	w.report.Abandoned++

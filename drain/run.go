@@ -86,13 +86,19 @@ func (w *wake) conclude() {
 	r.RunMS = time.Since(w.config.Started).Milliseconds()
 }
 
+// recordTime is the least that the record may take. It settles nothing, so it may go beyond the grace by that.
+const recordTime = 2 * time.Second
+
 func (w *wake) recordRun() {
-	ctx := w.hard
+	end := time.Now().Add(w.config.ConnectTimeout)
 	if w.err != nil {
-		short, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
-		ctx = short
+		end = time.Now().Add(recordTime)
 	}
+	if w.stop.begun() {
+		end = earlier(end, later(w.stop.endAt, time.Now().Add(recordTime)))
+	}
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(w.outer), end)
+	defer cancel()
 	rec := record{report: w.report, host: w.config.Host, version: w.config.Version}
 	rec.report.RunMS = time.Since(w.config.Started).Milliseconds()
 	rec.report.Exchanges = w.link.exchanges + 1

@@ -124,6 +124,9 @@ func isTimeout(err error) bool {
 // brief is a database error in one line, without what pgx puts before it: the user, host and database of the URL, where
 // pieces of a secret land when it is written wrong.
 func brief(err error) string {
+	if said := (reworded{}); errors.As(err, &said) {
+		return said.text
+	}
 	if errors.As(err, new(*pgconn.ParseConfigError)) {
 		return "it is not a connection URL that can be read; example: postgres://user:password@host:5432/database"
 	}

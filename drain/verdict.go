@@ -13,6 +13,10 @@ var ErrLeaseLost = errors.New("the lease on this job is lost")
 // platform. A plain error returned after it counts as an interruption, not as a failed attempt.
 var ErrStopped = errors.New("the run is stopping")
 
+// ErrAbandoned is what [Run] returns when every slot is held by a handler that does not return, so that nothing more
+// could be started.
+var ErrAbandoned = errors.New("every slot is held by a handler that does not return")
+
 // A verdict is a handler's own word on what should become of its job. Plain errors carry none.
 type verdict struct {
 	kind  verdictKind

@@ -22,6 +22,9 @@ func TestDemo(t *testing.T) {
 	if got.status != 0 || r.Stopped != drain.StoppedEmpty || r.Claimed != 27 || r.Done != 24 || r.Retried != 2 || r.Failed != 1 || r.DueLeft != 0 {
 		t.Errorf("exit %d, %s%s", got.status, got.stdout, got.stderr)
 	}
+	if r.Exchanges > 20 { // a wait for the retries that asks again and again
+		t.Errorf("%d exchanges", r.Exchanges)
+	}
 	isEmpty(t, dir)
 }
 

@@ -40,7 +40,7 @@ func exitStatus(err error) int {
 		return int(err.(answered))
 	case !isRun:
 		return failed
-	case run.err != nil && run.report.Abandoned >= run.slots:
+	case errors.Is(run.err, drain.ErrAbandoned):
 		return misconfigured
 	case run.err != nil:
 		return failed
@@ -59,7 +59,6 @@ type runEnd struct {
 	report drain.Report
 	err    error
 	strict bool
-	slots  int // how many handlers at once there could be
 }
 
 func (r runEnd) Error() string {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -117,5 +116,5 @@ func (p *program) runOnce(ctx context.Context, c Config, config drain.Config) er
 		config.Log.Error("the run failed", "error", err)
 	}
 	p.run.end(report)
-	return runEnd{report: report, err: err, strict: c.Strict, slots: cmp.Or(config.Concurrency, 10)}
+	return runEnd{report: report, err: err, strict: c.Strict}
 }

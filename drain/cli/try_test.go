@@ -20,16 +20,16 @@ func TestTry(t *testing.T) {
 		status int
 		says   string
 	}{
-		{"cat", 0, "stdout: {\"id\":9007199254740993}\nexit status 0: the job would be done\n"},
-		{"exit 65", 1, "exit status 65: the job would have failed for good\n"},
-		{"exit 69", 1, "exit status 69: suspended; the job would be given back, due again in 10s, and its queue would stop for the run\n"},
-		{"echo later >&2; exit 75", 1, "stderr: later\nexit status 75: a failed attempt; the job would be queued again in 20s\n"},
-		{"exit 78", 5, "exit status 78: misconfigured; the job would be given back, due again in 10s, and the run would exit with 5\n"},
-		{"exit 126", 5, "exit status 126: misconfigured; the job would be given back, due again in 10s, and the run would exit with 5\n"},
-		{"no-such-program 2>/dev/null", 5, "exit status 127: misconfigured; the job would be given back, due again in 10s, and the run would exit with 5\n"},
-		{"exit 3", 1, "exit status 3: a failed attempt; the job would be queued again in 20s\n"},
-		{"kill -9 $$", 1, "signal: killed: a failed attempt; the job would be queued again in 20s\n"},
-		{"echo $EBB_JOB_QUEUE $EBB_JOB_ATTEMPT $EBB_JOB_MAX_ATTEMPTS [$EBB_JOB_LAST_ERROR]", 0, "stdout: mail 1 5 []\nexit status 0: the job would be done\n"},
+		{"cat", 0, "stdout: {\"id\":9007199254740993}\nthe job would be done\n"},
+		{"exit 65", 1, "last_error: exit status 65\nthe job would have failed for good\n"},
+		{"exit 69", 1, "last_error: exit status 69\nsuspended: the job would be given back, due again in 10s, and its queue would stop for the run\n"},
+		{"echo later >&2; exit 75", 1, "stderr: later\nlast_error: exit status 75: later\na failed attempt: the job would be queued again in 20s\n"},
+		{"exit 78", 5, "last_error: exit status 78\nmisconfigured: the job would be given back, due again in 10s, and the run would exit with 5\n"},
+		{"exit 126", 5, "last_error: exit status 126\nmisconfigured: the job would be given back, due again in 10s, and the run would exit with 5\n"},
+		{"no-such-program 2>/dev/null", 5, "last_error: exit status 127\nmisconfigured: the job would be given back, due again in 10s, and the run would exit with 5\n"},
+		{"exit 3", 1, "last_error: exit status 3\na failed attempt: the job would be queued again in 20s\n"},
+		{"kill -9 $$", 1, "last_error: signal: killed\na failed attempt: the job would be queued again in 20s\n"},
+		{"echo $EBB_JOB_QUEUE $EBB_JOB_ATTEMPT $EBB_JOB_MAX_ATTEMPTS [$EBB_JOB_LAST_ERROR]", 0, "stdout: mail 1 5 []\nthe job would be done\n"},
 	} {
 		got := setup{stdin: `{"id":9007199254740993}` + "\n"}.ebb("try", "mail", "--", "sh", "-c", test.script)
 		if got.status != test.status || got.stdout != test.says {
@@ -49,7 +49,7 @@ func TestTryWithholds(t *testing.T) {
 		t.Errorf("exit %d, %s%s", got.status, got.stdout, got.stderr)
 	}
 	for _, line := range []string{"stdout: FOO=bar\n", "stderr: AWS_SECRET_ACCESS_KEY=mine\n",
-		"withheld from its environment: DATABASE_URL, EBB_QUEUE_MAIL_COMMAND, PGPASSWORD (EBB_PASS_ENV names exceptions)\n"} {
+		"(withheld from the command: DATABASE_URL, PGPASSWORD, EBB_*; EBB_PASS_ENV names exceptions)\n"} {
 		if !strings.Contains(got.stdout, line) {
 			t.Errorf("no line %sin\n%s", line, got.stdout)
 		}
@@ -75,10 +75,10 @@ func TestTryGo(t *testing.T) {
 	}
 	s := setup{handlers: []drain.Queue{{Name: "print", Handler: handler, Timeout: 50 * time.Millisecond}}}
 	for payload, says := range map[string]string{
-		"0": "the handler returned no error: the job would be done\n",
-		"1": "the handler returned an error: no paper\n",
-		"2": "the handler returned an error: panic: no printer\n",
-		"3": "the handler returned an error: timed out after 50ms: context deadline exceeded\n",
+		"0": "the job would be done\n",
+		"1": "last_error: no paper\n",
+		"2": "last_error: panic: string: no printer\n",
+		"3": "last_error: timed out after 50ms: context deadline exceeded\n",
 	} {
 		s.stdin = payload
 		got := s.ebb("try", "print")
