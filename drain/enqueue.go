@@ -70,7 +70,7 @@ func Enqueue(ctx context.Context, db DB, schema string, job NewJob) (id int64, i
 	if err != nil {
 		return 0, false, err
 	}
-	if err := job.check(); err != nil {
+	if err := job.Check(); err != nil {
 		return 0, false, err
 	}
 	n, id, err := insert(ctx, db, schema, []NewJob{job.withDefaults()})
@@ -178,7 +178,7 @@ func (j NewJob) withDefaults() NewJob {
 func checkAll(jobs []NewJob) error {
 	var mistakes []error
 	for i, j := range jobs {
-		err := j.check()
+		err := j.Check()
 		if err == nil {
 			continue
 		}
@@ -191,8 +191,8 @@ func checkAll(jobs []NewJob) error {
 	return errors.Join(mistakes...)
 }
 
-// check gives the first mistake in a job.
-func (j NewJob) check() error {
+// Check gives the first mistake in a job, without a database; nil where there is none.
+func (j NewJob) Check() error {
 	if err := checkText("queue", j.Queue, maxQueue); err != nil {
 		return err
 	}

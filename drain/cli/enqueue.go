@@ -102,6 +102,11 @@ func (e *enqueueing) read(args []string) error {
 	case e.lines && e.job.UniqueKey != "":
 		mistakes = append(mistakes, errors.New("--lines and --unique-key: the key would be that of every line, so that only one of them could be inserted"))
 	}
+	if len(mistakes) == 0 {
+		but := e.job
+		but.Payload = json.RawMessage("null") // payloads are checked where they are read
+		return but.Check()
+	}
 	return errors.Join(mistakes...)
 }
 
