@@ -5,16 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/seed829e008e/ebb/drain"
-	"github.com/seed829e008e/ebb/schema"
 )
-
-func TestSchemaVersion(t *testing.T) {
-	if drain.SchemaVersion != schema.Version {
-		t.Errorf("drain is written for version %d of the tables, schema makes %d", drain.SchemaVersion, schema.Version)
-	}
-}
 
 // Arrows point down: what a package may know of the others.
 func TestDirections(t *testing.T) {
