@@ -25,14 +25,14 @@
 //
 // [Run] is the whole wake, and returns a [Report]. What it does to a row:
 //
-//	            claim: attempts + 1, a lease            complete
-//	 queued ───────────────────────────────▶ running ───────────────▶ done
-//	   ▲  ▲                                   │ │ │
-//	   │  │  retry: due by backoff            │ │ │  fail, or no attempts left
-//	   │  └───────────────────────────────────┘ │ └─────────────────▶ failed
-//	   │     release: the attempt given back    │                       ▲
-//	   └────────────────────────────────────────┘                       │
-//	   reap: the lease ran out, the worker is lost ─── no attempts left ┘
+//	           claim: attempts + 1, a lease            complete
+//	queued ───────────────────────────────▶ running ───────────────▶ done
+//	  ▲  ▲                                   │ │ │
+//	  │  │  retry: due by backoff            │ │ │  fail, or no attempts left
+//	  │  └───────────────────────────────────┘ │ └─────────────────▶ failed
+//	  │     release: the attempt given back    │                       ▲
+//	  └────────────────────────────────────────┘                       │
+//	  reap: the lease ran out, the worker is lost ─── no attempts left ┘
 //
 // Everything that is written for a claimed job is written only while the row still runs under this run and this attempt,
 // so that a run which lost its lease changes nothing.
