@@ -2,6 +2,7 @@ package drain
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -11,11 +12,17 @@ func (w *wake) answer(resp response) {
 	w.settling, w.exchange = nil, nil
 	w.report.Exchanges = w.link.exchanges
 	w.report.ConnectMS = w.link.connectTook.Milliseconds()
+	settled := false
 	for _, j := range settling {
-		if o, ok := resp.settled[j.job.ID]; ok {
-			w.count(j, o)
-		} else {
+		switch o := resp.settled[j.job.ID]; {
+		case o == stuck && time.Now().Before(j.leaseEnd()):
+			j.askAt = time.Now().Add(askAgain)
+			fallthrough
+		case o == 0:
 			w.finished = append(w.finished, j)
+		default:
+			settled = true
+			w.count(j, o)
 		}
 	}
 	if resp.err != nil {
@@ -23,9 +30,12 @@ func (w *wake) answer(resp response) {
 		return
 	}
 	w.took = resp.took
-	w.skip = append(w.skip, resp.strays...)
-	if len(resp.settled) > 0 {
+	w.skip = append(w.skip, slices.Concat(resp.strays, resp.unclaimable)...)
+	if settled {
 		w.exhausted, w.empty, w.pace = false, false, 0
+	}
+	if w.first.IsZero() {
+		w.first = resp.now
 	}
 	for _, j := range settling {
 		if !j.started.IsZero() {
@@ -94,7 +104,13 @@ func (w *wake) takeClaimed(asked *claim, resp response) {
 	if asked == nil {
 		return
 	}
-	bounded := false
+	if asked.alone == onlyAlone {
+		w.aloneAt, w.othersTurn = time.Now(), true
+		if len(resp.claimed) == 0 {
+			w.aloneAt = time.Now().Add(aloneAgain)
+		}
+	}
+	bounded, newer := false, len(resp.claimed) > 0
 	for _, r := range asked.rooms {
 		bounded = bounded || !r.since.IsZero()
 	}
@@ -110,6 +126,7 @@ func (w *wake) takeClaimed(asked *claim, resp response) {
 		payloads += len(c.job.Payload)
 		if !c.alone {
 			q.since = later(q.since, c.job.RunAt)
+			newer = newer && c.job.RunAt.After(w.first)
 		}
 		q.waiting++
 		w.claimed++
@@ -117,6 +134,11 @@ func (w *wake) takeClaimed(asked *claim, resp response) {
 		w.waiting = append(w.waiting, &work{job: c.job, queue: q, alone: c.alone,
 			leased: resp.sent, lease: w.config.lease(&q.Queue)})
 	}
+	if asked.alone == onlyAlone {
+		return
+	}
+	w.othersTurn = false
+	w.pastFirst = w.pastFirst || newer
 	short := len(resp.claimed) < asked.most
 	if short && bounded {
 		for _, q := range w.queues {
@@ -125,7 +147,7 @@ func (w *wake) takeClaimed(asked *claim, resp response) {
 		return
 	}
 	w.exhausted = short && payloads < maxPayloads/2
-	w.empty = asked.alone && len(resp.claimed) == 0
+	w.empty = asked.alone == elseAlone && len(resp.claimed) == 0 && len(resp.unclaimable) == 0
 	if w.empty && resp.next != nil && w.lingered+*resp.next <= w.config.Linger {
 		w.lingered += *resp.next
 		w.lingerTo = time.Now().Add(*resp.next)
@@ -159,7 +181,7 @@ func (w *wake) count(j *work, o outcome) {
 		} else {
 			log.Warn("given back", "error", s.text)
 		}
-	case lost:
+	case lost, stuck, unsettleable:
 		w.lose(j)
 	}
 }

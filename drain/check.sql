@@ -3,9 +3,9 @@
 -- the exchange is done then. That it failed is all it says; diagnose.sql finds out why.
 --
 -- in:    @version
--- out:   1
+-- out:   the database's time, 1
 -- locks: none
-select 1 / coalesce(
+select now(), 1 / coalesce(
     (select v.version = @version::int from {schema}.jobs_version v)
     and current_setting('transaction_isolation') = 'read committed'
     and current_setting('transaction_read_only') = 'off', false)::int

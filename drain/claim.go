@@ -22,9 +22,19 @@ type claim struct {
 	most  int
 	rooms []room  // in drain order
 	skip  []int64 // released by this run, or impossible to claim
+	only  []int64 // nil: any
 	large bool    // a payload over maxPayloads may come
-	alone bool    // nothing is in hand: a job that has to run alone may come, if nothing else does
+	alone alone
 }
+
+// An alone says whether a job that has to run alone may come. That needs an empty hand.
+type alone int
+
+const (
+	noneAlone alone = iota
+	elseAlone       // where nothing else is to be had
+	onlyAlone       // and nothing else
+)
 
 // A room is how many jobs of one queue may come, and for how long they are leased.
 type room struct {
@@ -52,13 +62,16 @@ func (b *batch) claim(run string, c claim, to *[]claimed) {
 		}
 	}
 	skip := append([]int64{}, c.skip...)
-	b.queue(claimStatement, pgx.StrictNamedArgs{
-		"queues": queues, "rooms": rooms, "leases": leases, "since": since, "most": c.most, "bytes": int64(maxPayloads),
-		"large": c.large, "run": run, "skip": skip,
-	}).Query(func(rows pgx.Rows) error { return readClaimed(rows, run, false, to) })
-	if c.alone {
-		b.queue(claimAloneStatement, pgx.StrictNamedArgs{"queues": queues, "leases": leases, "run": run, "skip": skip}).
-			Query(func(rows pgx.Rows) error { return readClaimed(rows, run, true, to) })
+	if c.alone != onlyAlone {
+		b.queue(claimStatement, pgx.StrictNamedArgs{
+			"queues": queues, "rooms": rooms, "leases": leases, "since": since, "most": c.most,
+			"bytes": int64(maxPayloads), "large": c.large, "run": run, "skip": skip, "only": c.only,
+		}).Query(func(rows pgx.Rows) error { return readClaimed(rows, run, false, to) })
+	}
+	if c.alone != noneAlone {
+		b.queue(claimAloneStatement, pgx.StrictNamedArgs{
+			"queues": queues, "leases": leases, "run": run, "skip": skip, "only": c.only,
+		}).Query(func(rows pgx.Rows) error { return readClaimed(rows, run, true, to) })
 	}
 }
 

@@ -4,7 +4,7 @@
 -- in:    @queues in drain order, and for each: @rooms (most jobs), @leases (microseconds), @since (a run_at below which
 --        this run saw nothing due any more: where an index full of dead entries need not be read again);
 --        @most jobs; @bytes of payload; @large: whether one payload over that may come, alone;
---        @run; @skip: ids that this run released or cannot claim
+--        @run; @skip: ids that this run released or cannot claim; @only: null, or the ids that may be claimed
 -- out:   the jobs in the order of their queues, then run_at, id; their status says which were failed
 -- locks: the rows, FOR NO KEY UPDATE, the weakest lock that keeps other claimers out: a session that inserts a reference
 --        to a job holds KEY SHARE on it and neither waits for the claim nor hides the job. What is locked is skipped.
@@ -23,7 +23,7 @@ due as materialized (
         select d.id, d.run_at, d.payload
         from {schema}.jobs d
         where d.status = 'queued' and d.queue = a.queue and d.run_at <= now() and d.run_at >= a.since
-          and d.id <> all (@skip::bigint[])
+          and d.id <> all (@skip::bigint[]) and (@only::bigint[] is null or d.id = any (@only))
           and (d.lost < 1 or d.lost < 2 and d.attempts::bigint + 1 < d.max_attempts or d.attempts >= d.max_attempts)
         order by d.run_at, d.id
         limit a.room

@@ -1,7 +1,8 @@
 -- Claims one job that took a process with it before, or may have, and only where nothing else runs under this run: such
 -- a job can then spend no attempt but its own.
 --
--- in:    @queues in drain order, and for each: @leases (microseconds); @run; @skip: ids not to be claimed
+-- in:    @queues in drain order, and for each: @leases (microseconds); @run; @skip: ids not to be claimed; @only: null,
+--        or the ids that may be
 -- out:   the job, as claim.sql gives it, or no row
 -- locks: the row, and one such row of every other queue, FOR NO KEY UPDATE; what is locked is skipped
 -- index: ebb_jobs_due; ebb_jobs_running
@@ -17,6 +18,7 @@ due as materialized (
         select d.id
         from {schema}.jobs d
         where d.status = 'queued' and d.queue = a.queue and d.run_at <= now() and d.id <> all (@skip::bigint[])
+          and (@only::bigint[] is null or d.id = any (@only))
           and d.attempts < d.max_attempts
           and (d.lost >= 2 or d.lost >= 1 and d.attempts::bigint + 1 >= d.max_attempts)
         order by d.run_at, d.id

@@ -41,6 +41,8 @@ const (
 	released
 	lost
 	abandoned
+	stuck        // the row is locked by somebody: to be settled again
+	unsettleable // the row cannot be written; its lease decides
 )
 
 // timedOut is the cause of a context that ended at the queue's timeout.

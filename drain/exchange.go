@@ -33,24 +33,32 @@ type request struct {
 	settles []settlement // in id order
 	extends []holding
 	reap    bool
+	only    []int64 // the rows to reap; nil: any
 	claim   *claim
-	held    []int64  // ids of which to tell how they stand
-	linger  []string // queues of which to tell when the next job falls due
-	record  *record
+	// suspects asks for the rows that this claim, and a reap, may fail on.
+	suspects *claim
+	held     []int64  // ids of which to tell how they stand
+	linger   []string // queues of which to tell when the next job falls due
+	record   *record
 }
 
 // A response is what came of it.
 type response struct {
 	err error
 
-	settled  map[int64]outcome // every settlement of the request, unless err is set
+	settled  map[int64]outcome // of the settlements that are through; also where err is set
 	extended map[int64]standing
 	reaped   []reaped
 	claimed  []claimed
 	held     map[int64]row
 	strays   []int64
-	next     *time.Duration
-	left     *left
+	suspects []suspect
+	// unclaimable rows made the claim fail, so that it was done row by row.
+	unclaimable []int64
+	rowByRow    bool
+	now         time.Time // of the database, when the connection was opened
+	next        *time.Duration
+	left        *left
 
 	sent time.Time     // when the try that succeeded was sent: leases count from here
 	took time.Duration // its round trip
@@ -60,11 +68,8 @@ type response struct {
 // row where one row makes it fail. connecting bounds the wait for a connection.
 func (l *link) exchange(ctx, connecting context.Context, req request) response {
 	resp := l.repeat(ctx, connecting, &req)
-	if resp.err != nil && len(req.settles) > 0 && ctx.Err() == nil {
-		switch diagnoseTrouble(resp.err) {
-		case rowTrouble, passing:
-			resp = l.rowByRow(ctx, connecting, req)
-		}
+	if resp.err != nil && ctx.Err() == nil && isRowTrouble(resp.err) && (len(req.settles) > 0 || req.claim != nil) {
+		resp = l.rowByRow(ctx, connecting, req)
 	}
 	if resp.err == nil {
 		resp.err = l.account(ctx, connecting, req, &resp)
@@ -91,6 +96,9 @@ func (l *link) account(ctx, connecting context.Context, req request, resp *respo
 	found := l.repeat(ctx, connecting, &request{run: req.run, held: open})
 	if found.err != nil {
 		return found.err
+	}
+	if resp.settled == nil {
+		resp.settled = map[int64]outcome{}
 	}
 	for _, s := range req.settles {
 		if _, ok := resp.settled[s.id]; !ok {
@@ -144,7 +152,7 @@ func (l *link) once(ctx context.Context, req request) (response, error) {
 	checked := l.checked
 	if !l.checked {
 		b.queue(checkStatement, pgx.StrictNamedArgs{"version": SchemaVersion}).QueryRow(func(row pgx.Row) error {
-			err := row.Scan(new(int))
+			err := row.Scan(&resp.now, new(int))
 			checked = err == nil
 			return err
 		})
@@ -160,10 +168,13 @@ func (l *link) once(ctx context.Context, req request) (response, error) {
 		b.extend(req.run, req.extends, &resp.extended)
 	}
 	if req.reap {
-		b.reap(&resp.reaped)
+		b.reap(req.only, &resp.reaped)
 	}
 	if req.claim != nil {
 		b.claim(req.run, *req.claim, &resp.claimed)
+	}
+	if req.suspects != nil {
+		b.suspects(*req.suspects, &resp.suspects)
 	}
 	if len(req.held) > 0 {
 		b.held(req.held, &resp.held)
@@ -182,41 +193,14 @@ func (l *link) once(ctx context.Context, req request) (response, error) {
 	if err != nil && !checked && diagnoseTrouble(err) != cut {
 		err = l.diagnose(ctx)
 		if l.proven && !errors.Is(err, ErrRefused) {
-			l.drop() // a failover in the middle of a run: the next connection may find the primary
-			return resp, cutOff{err}
+			err = cutOff{err} // a failover in the middle of a run: the next connection may find the primary
 		}
-		return resp, err
 	}
-	if err == nil {
-		l.checked, l.proven = true, true
+	if err != nil { // what some statements answered before another failed was taken back with it
+		return response{}, err
 	}
-	return resp, err
-}
-
-// rowByRow does a request that one of its rows makes fail: first every settle in an exchange of its own, then the rest.
-func (l *link) rowByRow(ctx, connecting context.Context, req request) response {
-	settled := map[int64]outcome{}
-	for _, s := range req.settles {
-		one := request{run: req.run, settles: []settlement{s}}
-		resp := l.repeat(ctx, connecting, &one)
-		if resp.err == nil {
-			if o, ok := resp.settled[s.id]; ok {
-				settled[s.id] = o
-			}
-			continue
-		}
-		if t := diagnoseTrouble(resp.err); t != rowTrouble && t != passing {
-			return resp
-		}
-		l.config.Log.Error("the job cannot be settled; it stays running until its lease ends",
-			"job", s.id, "attempt", s.attempt, "error", brief(resp.err))
-		settled[s.id] = lost
-	}
-	rest := req
-	rest.settles = nil
-	resp := l.repeat(ctx, connecting, &rest)
-	resp.settled = settled
-	return resp
+	l.checked, l.proven = true, true
+	return resp, nil
 }
 
 // A batch is a pgx batch whose statements know their schema.

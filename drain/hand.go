@@ -14,7 +14,7 @@ type work struct {
 
 	leased  time.Time     // when the exchange that last confirmed the lease was sent
 	lease   time.Duration // from then
-	askAt   time.Time     // a locked row: not extended before
+	askAt   time.Time     // a locked row: not extended or settled before
 	starved bool          // it could start, but for its lease
 
 	started time.Time
@@ -56,6 +56,11 @@ type hand struct {
 	kept  []int64 // ids out of hand whose rows may still run under this run's id: abandoned, or the lease lost
 	skip  []int64 // ids that this run released, left out of its claims
 
+	// Jobs that run alone. first is the database's time at the first claim, half is when half of the budget is spent; aloneAt is when
+	// their turn comes although others are due, othersTurn whether those are before them.
+	first, half, aloneAt  time.Time
+	pastFirst, othersTurn bool
+
 	claimed   int
 	exhausted bool          // the last claim got less than it asked for, and nothing was settled since
 	empty     bool          // a claim with nothing in hand got nothing
@@ -66,7 +71,7 @@ type hand struct {
 }
 
 func newHand(config Config, end time.Time) *hand {
-	h := &hand{config: config, end: end, slots: config.Concurrency}
+	h := &hand{config: config, end: end, slots: config.Concurrency, half: config.Started.Add(config.MaxRuntime / 2)}
 	for _, q := range config.Queues {
 		h.queues = append(h.queues, &queue{Queue: q})
 	}

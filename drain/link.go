@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/sethvargo/go-retry"
 )
 
@@ -137,15 +139,28 @@ func (l *link) open(ctx context.Context) error {
 	return nil
 }
 
-// drop closes the connection, if there is one, without waiting for the server for long.
+// drop closes the connection, if there is one. It waits for the server to do the same, but not for long: a compute may
+// pause only once the session is gone, and whoever looks after the run's end shall find none.
 func (l *link) drop() {
 	if l.conn == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	l.conn.Close(ctx) // its error would say only that the connection is gone already
+	raw, err := l.conn.PgConn().Hijack()
+	if err != nil { // it is in the middle of something, or gone already
+		l.conn.Close(ctx)
+		l.conn = nil
+		return
+	}
 	l.conn = nil
+	defer raw.Conn.Close()
+	deadline, _ := ctx.Deadline()
+	raw.Conn.SetDeadline(deadline)
+	raw.Frontend.Send(&pgproto3.Terminate{})
+	if raw.Frontend.Flush() == nil {
+		io.Copy(io.Discard, raw.Conn)
+	}
 }
 
 // diagnose says why check.sql failed.

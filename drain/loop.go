@@ -246,7 +246,7 @@ func (w *wake) abandon(j *work) {
 func (w *wake) send(req *request) {
 	req.run = w.run
 	req.reap = w.reap && req.claim != nil
-	if req.claim != nil && req.claim.alone && w.lingered < w.config.Linger {
+	if req.claim != nil && req.claim.alone == elseAlone && w.lingered < w.config.Linger {
 		for _, r := range req.claim.rooms {
 			req.linger = append(req.linger, r.queue)
 		}
@@ -255,7 +255,8 @@ func (w *wake) send(req *request) {
 	if w.holds() {
 		connecting = w.hard
 	}
-	w.settling, w.finished = w.finished, nil
+	w.settling = slices.Clone(w.ready(time.Now()))
+	w.finished = slices.Clone(w.finished[len(w.settling):])
 	w.exchange = req
 	go func() { w.answers <- w.link.exchange(w.hard, connecting, *req) }()
 }

@@ -14,6 +14,8 @@ const (
 	// deadEntries is how many jobs a run claims before it remembers how far it got in the index of due jobs. Up to then
 	// the dead entries that its claims leave there cost less than the one claim more that the memory asks for at the end.
 	deadEntries = 5000
+	// aloneAgain is when a run that found no job which has to run alone looks for one again, although others are due.
+	aloneAgain = time.Minute
 	// askAgain is when an extension that found the row locked is tried again.
 	askAgain = time.Second
 )
@@ -70,10 +72,28 @@ func (h *hand) claims(now time.Time) *claim {
 	if most <= 0 || len(rooms) == 0 {
 		return nil
 	}
+	kind := noneAlone
+	switch {
+	case h.aloneIsDue(now) && inHand > 0:
+		return nil
+	case h.aloneIsDue(now):
+		kind, most = onlyAlone, 1
+	case inHand == 0:
+		kind = elseAlone
+	}
 	return &claim{
-		most: most, rooms: rooms, skip: h.skip, alone: inHand == 0,
+		most: most, rooms: rooms, skip: h.skip, alone: kind,
 		large: !slices.ContainsFunc(append(h.waiting, h.running...), func(w *work) bool { return len(w.job.Payload) > maxPayloads }),
 	}
+}
+
+// aloneIsDue says whether jobs that have to run alone take their turn although others are due: once all is done that was
+// due at the run's first claim, or half of the budget is spent. From then on they and the others take turns.
+func (h *hand) aloneIsDue(now time.Time) bool {
+	if h.aloneAt.IsZero() && (h.pastFirst || !now.Before(h.half) || h.config.MaxJobs > 0 && 2*h.claimed >= h.config.MaxJobs) {
+		h.aloneAt = now
+	}
+	return !h.aloneAt.IsZero() && !now.Before(h.aloneAt) && !h.othersTurn
 }
 
 // company is how long a finished job waits for others while its slot is idle: no longer than the last exchange took, or,
@@ -134,8 +154,12 @@ func (h *hand) plan(now time.Time) (*request, time.Time) {
 		return true
 	}
 	c := h.claims(now)
-	exchange := c != nil && len(h.finished) == 0 && !h.empty && (!h.exhausted || c.alone)
-	if len(h.finished) > 0 && due(h.settleAt(now, c != nil)) {
+	exchange := c != nil && len(h.ready(now)) == 0 && !h.empty && (!h.exhausted || c.alone != noneAlone)
+	ready := h.ready(now)
+	for _, w := range h.finished[len(ready):] {
+		due(w.askAt)
+	}
+	if len(ready) > 0 && due(h.settleAt(now, c != nil)) {
 		exchange = true
 	}
 	var extends []holding
@@ -153,11 +177,21 @@ func (h *hand) plan(now time.Time) (*request, time.Time) {
 		return nil, at
 	}
 	req := &request{inHand: h.ids(), claim: c, extends: extends, strays: len(extends) > 0}
-	for _, w := range h.finished {
+	for _, w := range ready {
 		req.settles = append(req.settles, w.settlement)
 	}
 	slices.SortFunc(req.settles, func(a, b settlement) int { return cmp.Compare(a.id, b.id) })
 	return req, at
+}
+
+// ready are the finished jobs that can be settled now; what somebody else has locked is sorted behind them.
+func (h *hand) ready(now time.Time) []*work {
+	slices.SortStableFunc(h.finished, func(a, b *work) int { return count(now.Before(a.askAt)) - count(now.Before(b.askAt)) })
+	n := slices.IndexFunc(h.finished, func(w *work) bool { return now.Before(w.askAt) })
+	if n < 0 {
+		return h.finished
+	}
+	return h.finished[:n]
 }
 
 func earlier(a, b time.Time) time.Time {

@@ -13,7 +13,7 @@ var t0 = time.Unix(1_000_000, 0)
 
 // newPlan is a hand with one queue, by whose decisions the tests look at t0.
 func newPlan(change func(*Config)) *hand {
-	c := Config{Queues: []Queue{{Name: "q"}}}
+	c := Config{Queues: []Queue{{Name: "q"}}, Started: t0}
 	if change != nil {
 		change(&c)
 	}

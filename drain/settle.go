@@ -47,6 +47,8 @@ func (b *batch) settle(run string, settles []settlement, to *map[int64]outcome) 
 func (s settlement) became(r row, run string) outcome {
 	ours := r.lockedBy == run && r.status != "running"
 	switch {
+	case r.lockedBy == run && r.status == "running" && r.attempts == s.attempt:
+		return stuck
 	case ours && r.status == "done" && r.attempts == s.attempt:
 		return completed
 	case ours && r.status == s.status && r.attempts == s.attempt-s.given() && r.lost == s.lost+s.adds():

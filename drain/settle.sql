@@ -2,9 +2,19 @@
 --
 -- in:    @run, and for each job, in id order: @ids, @attempts (the fence), @statuses, @given_back (attempts), @lost
 --        (to add), @delays (microseconds until it is due again; null: run_at stays), @texts (last_error; null: stays)
--- out:   id of each row that was settled. A row that no longer runs under this run and attempt is left alone
--- locks: the rows, in id order, waiting: nobody holds them for long but a hand at a psql prompt
+-- out:   id of each row that was settled. A row that no longer runs under this run and attempt is left alone; of those
+--        that are missing held.sql tells how they stand
+-- locks: the rows, in id order; what is locked is skipped, so that no settle waits behind a hand at a psql prompt
 -- index: jobs_pkey
+with mine as materialized (
+    select s.*
+    from unnest(@ids::bigint[], @attempts::int[], @statuses::text[], @given_back::int[], @lost::int[],
+                @delays::bigint[], @texts::text[]) as s (id, attempt, status, given_back, lost, delay, text)
+    join {schema}.jobs j
+      on j.id = s.id and j.status = 'running' and j.attempts = s.attempt and j.locked_by = @run::text
+    order by j.id
+    for no key update of j skip locked
+)
 update {schema}.jobs j
 set status = s.status,
     attempts = j.attempts - s.given_back,
@@ -15,7 +25,6 @@ set status = s.status,
     last_error = case when s.text is null then j.last_error
                       else format('attempt %s of %s, %s, run %s: %s', j.attempts, j.max_attempts,
                                   to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), @run::text, s.text) end
-from unnest(@ids::bigint[], @attempts::int[], @statuses::text[], @given_back::int[], @lost::int[], @delays::bigint[],
-            @texts::text[]) as s (id, attempt, status, given_back, lost, delay, text)
-where j.id = s.id and j.status = 'running' and j.attempts = s.attempt and j.locked_by = @run::text
+from mine s
+where j.id = s.id
 returning j.id

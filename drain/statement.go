@@ -13,6 +13,11 @@ const SchemaVersion = 1
 // A statement is the text of a .sql file, in which {schema} stands for the schema of the tables.
 type statement string
 
+// in fills the schema in, and leaves the file's contract at home.
 func (s statement) in(schema string) string {
-	return strings.ReplaceAll(string(s), "{schema}", pgx.Identifier{schema}.Sanitize())
+	text := string(s)
+	for strings.HasPrefix(text, "--") {
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	return strings.ReplaceAll(text, "{schema}", pgx.Identifier{schema}.Sanitize())
 }

@@ -1,0 +1,106 @@
+package drain
+
+import (
+	"context"
+	_ "embed"
+
+	"github.com/jackc/pgx/v5"
+)
+
+//go:embed suspects.sql
+var suspectsStatement statement
+
+// A suspect is a row that a reap or a claim may have failed on.
+type suspect struct {
+	id      int64
+	expired bool // else it is due
+}
+
+func (b *batch) suspects(c claim, to *[]suspect) {
+	var queues []string
+	for _, r := range c.rooms {
+		queues = append(queues, r.queue)
+	}
+	b.queue(suspectsStatement, pgx.StrictNamedArgs{"queues": queues, "most": c.most, "skip": append([]int64{}, c.skip...)}).
+		Query(func(rows pgx.Rows) error {
+			for rows.Next() {
+				var s suspect
+				if err := rows.Scan(&s.id, &s.expired); err != nil {
+					return err
+				}
+				*to = append(*to, s)
+			}
+			return rows.Err()
+		})
+}
+
+// rowByRow does a request that one of its rows makes fail: every settle in an exchange of its own, then the rest, and
+// where that fails too, every reap and claim in one of its own. A row that fails alone is left as it is, named in the
+// log, and skipped by this run.
+func (l *link) rowByRow(ctx, connecting context.Context, req request) response {
+	settled := map[int64]outcome{}
+	for _, s := range req.settles {
+		resp := l.repeat(ctx, connecting, &request{run: req.run, settles: []settlement{s}})
+		switch {
+		case resp.err == nil:
+			if o, ok := resp.settled[s.id]; ok {
+				settled[s.id] = o
+			}
+		case isRowTrouble(resp.err):
+			l.config.Log.Error("the job cannot be settled; it stays running until its lease ends",
+				"job", s.id, "attempt", s.attempt, "error", brief(resp.err))
+			settled[s.id] = unsettleable
+		default:
+			resp.settled = settled
+			return resp
+		}
+	}
+	req.settles = nil
+	resp := l.repeat(ctx, connecting, &req)
+	if resp.err != nil && isRowTrouble(resp.err) && req.claim != nil {
+		resp = l.claimRowByRow(ctx, connecting, req)
+	}
+	resp.settled = settled
+	return resp
+}
+
+// claimRowByRow reaps and claims the rows that a request would have, one an exchange.
+func (l *link) claimRowByRow(ctx, connecting context.Context, req request) (all response) {
+	looked := l.repeat(ctx, connecting, &request{run: req.run, suspects: req.claim})
+	if looked.err != nil {
+		return looked
+	}
+	all.sent, all.took, all.rowByRow = looked.sent, looked.took, true
+	room := req.claim.most
+	for _, s := range looked.suspects {
+		one := request{run: req.run}
+		if s.expired {
+			one.reap, one.only = true, []int64{s.id}
+		} else {
+			c := *req.claim
+			c.most, c.only = 1, []int64{s.id}
+			one.claim = &c
+		}
+		resp := l.repeat(ctx, connecting, &one)
+		switch {
+		case resp.err == nil:
+			all.reaped, all.claimed = append(all.reaped, resp.reaped...), append(all.claimed, resp.claimed...)
+			if len(all.claimed) >= room {
+				return all
+			}
+		case isRowTrouble(resp.err):
+			l.config.Log.Error("the job cannot be claimed or reaped; it is left as it is and skipped by this run",
+				"job", s.id, "error", brief(resp.err))
+			all.unclaimable = append(all.unclaimable, s.id)
+		default:
+			all.err = resp.err
+			return all
+		}
+	}
+	return all
+}
+
+func isRowTrouble(err error) bool {
+	t := diagnoseTrouble(err)
+	return t == rowTrouble || t == passing
+}

@@ -1,0 +1,23 @@
+-- The rows that a reap or a claim may have failed on, for doing it again row by row.
+--
+-- in:    @queues in drain order; @most of either kind; @skip: ids that are left out
+-- out:   id, whether its lease ran out (else it is due)
+-- locks: none
+-- index: ebb_jobs_running, ebb_jobs_due
+(select id, true
+ from {schema}.jobs
+ where status = 'running' and (locked_until is null or locked_until <= now()) and id <> all (@skip::bigint[])
+ order by id
+ limit @most)
+union all
+(select j.id, false
+ from unnest(@queues::text[]) with ordinality as q (queue, place)
+ cross join lateral (
+     select d.id, d.run_at
+     from {schema}.jobs d
+     where d.status = 'queued' and d.queue = q.queue and d.run_at <= now() and d.id <> all (@skip::bigint[])
+     order by d.run_at, d.id
+     limit @most
+ ) j
+ order by q.place, j.run_at, j.id
+ limit @most)
