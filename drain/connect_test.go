@@ -297,3 +297,27 @@ func TestWrongPassword(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// Where the database is gone for good in the middle of a run, the end comes with the grace, and says what is not known.
+func TestDatabaseGoneForGood(t *testing.T) {
+	r := newRig(t)
+	r.exec(`insert into ebb.jobs (payload) select '{}' from generate_series(1, 5)`)
+	var d *door
+	d, url := r.door(func(n int, client net.Conn) bool { return n == 1 })
+	config := r.config(func(_ context.Context, job drain.Job) error {
+		if job.ID == 1 {
+			d.Close()
+			r.exec(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'ebb' and datname = current_database()`)
+		}
+		return nil
+	})
+	config.Database, config.Grace, config.ConnectTimeout = database(url), time.Second, 500*time.Millisecond
+	began := time.Now()
+	report, err := r.try(context.Background(), config)
+	if took := time.Since(began); err == nil || took > 6*time.Second || report.Stopped != drain.StoppedError || report.Lost == 0 {
+		t.Errorf("after %v: %v, %+v", took, err, report)
+	}
+	if report.Error == "" || strings.Contains(report.Error, "context canceled") {
+		t.Errorf("the summary says %q", report.Error)
+	}
+}

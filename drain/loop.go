@@ -52,12 +52,12 @@ func (w *wake) drain() {
 			req, look := w.plan(now)
 			at = earlier(at, look)
 			switch {
+			case w.isOver(now):
+				return
 			case req != nil && !now.Before(w.notBefore):
 				w.send(req)
 			case req != nil:
 				at = earlier(at, w.notBefore)
-			case w.isOver(now):
-				return
 			default:
 				at = earlier(at, w.letLinkGo(now))
 			}
@@ -114,7 +114,9 @@ func (w *wake) advance(now time.Time) (at time.Time) {
 		at = earlier(at, w.stop.cancelAt)
 	default:
 		w.cancel(ErrStopped)
-		at = earlier(at, w.stop.endAt)
+		if now.Before(w.stop.endAt) { // after it the answer of the last exchange is all that is waited for
+			at = earlier(at, w.stop.endAt)
+		}
 	}
 	if !w.lingerTo.IsZero() {
 		if now.Before(w.lingerTo) {
