@@ -34,13 +34,12 @@ func TestReaperChecksAgainUnderTheLock(t *testing.T) {
 		open := execOn(t, gate, `select pg_advisory_lock(1)`)
 		config := r.config(nil)
 		config.Database = database(url)
-		done := make(chan drain.Report, 1)
-		go func() { done <- r.run(config) }()
+		done := r.background(context.Background(), config)
 		r.wait(r.db, `select exists (select from pg_locks where locktype = 'advisory' and not granted)`)
 		r.exec(`update ebb.jobs set ` + change)
 		r.exec(`create table before as select * from ebb.jobs`)
 		open(`select pg_advisory_unlock(1)`)
-		if report := <-done; report.Reaped != 0 {
+		if report := done(); report.Reaped != 0 {
 			t.Errorf("%s: %+v", change, report)
 		}
 		r.want(`select count(*) from (select * from before except select * from ebb.jobs) changed`, "(0)")
@@ -61,8 +60,7 @@ func TestShortLeaseIsExtended(t *testing.T) {
 		}
 	})
 	config.Lease, config.Concurrency = time.Second, 1 // two of the three wait in hand meanwhile
-	done := make(chan drain.Report, 1)
-	go func() { done <- r.run(config) }()
+	done := r.background(context.Background(), config)
 	r.wait(r.db, `select count(*) = 3 from ebb.jobs where status = 'running'`)
 	r.exec(`create table before as select min(locked_until) as until from ebb.jobs`)
 	// Other runs come by all the time, until every lease was moved on twice.
@@ -77,7 +75,7 @@ func TestShortLeaseIsExtended(t *testing.T) {
 		}
 	}
 	close(finish)
-	if report := <-done; report.Done != 3 || report.Lost != 0 {
+	if report := done(); report.Done != 3 || report.Lost != 0 {
 		t.Errorf("report %+v", report)
 	}
 	r.want(`select count(*) from ebb.jobs where status = 'done' and attempts = 1`, "(3)")
@@ -119,8 +117,7 @@ func TestLockedRowIsExtendedLater(t *testing.T) {
 		return context.Cause(ctx)
 	})
 	config.Lease = 4 * time.Second
-	done := make(chan drain.Report, 1)
-	go func() { done <- r.run(config) }()
+	done := r.background(context.Background(), config)
 	r.wait(r.db, `select status = 'running' from ebb.jobs`)
 	a := schematest.Connect(t, r.url)
 	end := execOn(t, a, `begin`, `select from ebb.jobs for update`)
@@ -128,7 +125,7 @@ func TestLockedRowIsExtendedLater(t *testing.T) {
 	end(`rollback`)
 	r.wait(r.db, `select count(*) > 0 from ebb.jobs where locked_until > now() + interval '2500 ms'`)
 	close(finish)
-	if report := <-done; report.Done != 1 {
+	if report := done(); report.Done != 1 {
 		t.Errorf("report %+v", report)
 	}
 }
@@ -139,13 +136,12 @@ func TestHandlersRunOutsideAnyTransaction(t *testing.T) {
 	r.exec(`insert into ebb.jobs (payload) values ('{}')`)
 	finish := make(chan struct{})
 	config := r.config(func(context.Context, drain.Job) error { <-finish; return nil })
-	done := make(chan drain.Report, 1)
-	go func() { done <- r.run(config) }()
+	done := r.background(context.Background(), config)
 	r.wait(r.db, `select status = 'running' from ebb.jobs`)
 	r.want(`select state, xact_start, backend_xmin from pg_stat_activity where application_name = 'ebb' and datname = current_database()`, "(idle,,)")
 	r.wait(r.db, `select count(*) = 0 from pg_stat_activity where application_name = 'ebb' and datname = current_database()`)
 	close(finish)
-	if report := <-done; report.Done != 1 {
+	if report := done(); report.Done != 1 {
 		t.Errorf("report %+v", report)
 	}
 }

@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/seed829e008e/ebb/drain"
 )
 
 // Case 52: two drainers through PgBouncer in transaction mode with three server connections: every job once, payloads
@@ -32,15 +30,10 @@ func TestThroughAPooler(t *testing.T) {
 	if _, err := pgx.ForEachRow(rows, []any{&id, &text}, func() error { want[id] = text; return nil }); err != nil || len(want) != 500 {
 		t.Fatal(err)
 	}
-	reports := make(chan drain.Report, 2)
-	for range 2 {
-		go func() {
-			config := r.config(nil)
-			config.Database, config.Concurrency = database(pooled), 8
-			reports <- r.run(config)
-		}()
-	}
-	a, b := <-reports, <-reports
+	config := r.config(nil)
+	config.Database, config.Concurrency = database(pooled), 8
+	first, second := r.background(t.Context(), config), r.background(t.Context(), config)
+	a, b := first(), second()
 	if a.Done+b.Done != 500 || len(r.ids()) != 500 {
 		t.Errorf("%+v\n%+v", a, b)
 	}
@@ -80,7 +73,10 @@ func pgbouncer(t *testing.T, server string) string {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	password, _ := u.User.Password()
 	ini := filepath.Join(dir, "pgbouncer.ini")
-	text := fmt.Sprintf("[databases]\n* = host=%s port=%s user=%s password=%s\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\n"+
+	if password != "" {
+		password = " password=" + password
+	}
+	text := fmt.Sprintf("[databases]\n* = host=%s port=%s user=%s%s\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\n"+
 		"auth_type = any\nunix_socket_dir =\npool_mode = transaction\ndefault_pool_size = 3\n",
 		u.Hostname(), u.Port(), u.User.Username(), password, address.Port)
 	if err := os.WriteFile(ini, []byte(text), 0o600); err != nil {

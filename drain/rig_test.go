@@ -69,15 +69,29 @@ func (r *rig) config(answer drain.Handler) drain.Config {
 // run is a run that has to end as intended, and in time.
 func (r *rig) run(config drain.Config) drain.Report {
 	r.Helper()
-	report, err := r.try(context.Background(), config)
-	if err != nil {
-		r.Fatalf("the run failed: %v", err)
-	}
-	return report
+	return r.background(context.Background(), config)()
 }
 
+// background starts a run, and gives what waits for it to end as intended.
+func (r *rig) background(ctx context.Context, config drain.Config) func() drain.Report {
+	wait := r.begin(ctx, config)
+	return func() drain.Report {
+		r.Helper()
+		report, err := wait()
+		if err != nil {
+			r.Fatalf("the run failed: %v", err)
+		}
+		return report
+	}
+}
+
+// try is a run that may fail.
 func (r *rig) try(ctx context.Context, config drain.Config) (drain.Report, error) {
 	r.Helper()
+	return r.begin(ctx, config)()
+}
+
+func (r *rig) begin(ctx context.Context, config drain.Config) func() (drain.Report, error) {
 	type result struct {
 		report drain.Report
 		err    error
@@ -87,13 +101,16 @@ func (r *rig) try(ctx context.Context, config drain.Config) (drain.Report, error
 		report, err := drain.Run(ctx, config)
 		done <- result{report, err}
 	}()
-	select {
-	case res := <-done:
-		checkSum(r.T, res.report)
-		return res.report, res.err
-	case <-time.After(time.Minute):
-		r.Fatal("the run does not end")
-		panic("unreachable")
+	return func() (drain.Report, error) {
+		r.Helper()
+		select {
+		case res := <-done:
+			checkSum(r.T, res.report)
+			return res.report, res.err
+		case <-time.After(time.Minute):
+			r.Fatal("the run does not end")
+			panic("unreachable")
+		}
 	}
 }
 

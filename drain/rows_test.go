@@ -79,12 +79,11 @@ func TestLockedRowIsSettledLater(t *testing.T) {
 		}
 		return nil
 	})
-	done := make(chan drain.Report, 1)
-	go func() { done <- r.run(config) }()
+	done := r.background(context.Background(), config)
 	r.wait(r.db, `select count(*) = 24 from ebb.jobs where status = 'done'`)
 	r.want(`select status from ebb.jobs where id = 1`, "(running)")
 	end(`rollback`)
-	if report := <-done; report.Done != 25 || report.Lost != 0 {
+	if report := done(); report.Done != 25 || report.Lost != 0 {
 		t.Errorf("report %+v", report)
 	}
 }

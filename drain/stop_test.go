@@ -25,19 +25,12 @@ func TestStopReleasesWhatHasNotStarted(t *testing.T) {
 		return nil
 	})
 	config.Concurrency = 1
-	done := make(chan drain.Report, 1)
-	go func() {
-		report, err := r.try(ctx, config)
-		if err != nil {
-			t.Error(err)
-		}
-		done <- report
-	}()
+	done := r.background(ctx, config)
 	// While the first job still works, the other nine are back, due as before.
 	r.wait(r.db, `select count(*) = 1 from ebb.jobs where status = 'running' and exists (select from ebb.jobs where locked_by is not null and status = 'queued')`)
 	r.want(`select count(*) from ebb.jobs j join before b using (id) where j.status = 'queued' and j.run_at = b.run_at and j.attempts = 0 and j.lost = 0`, "(24)")
 	close(finish)
-	report := <-done
+	report := done()
 	if report.Stopped != drain.StoppedSignal || report.Done != 1 || report.Released != 9 || report.DueLeft != 24 {
 		t.Errorf("report %+v", report)
 	}

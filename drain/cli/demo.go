@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,124 +13,141 @@ import (
 
 	"github.com/seed829e008e/ebb/deploy/local"
 	"github.com/seed829e008e/ebb/drain"
-	"github.com/seed829e008e/ebb/drain/command"
 	"github.com/seed829e008e/ebb/schema"
 )
 
-const (
-	demoQueue     = "documents"
-	demoDocuments = 25
-)
+// A demoPace is how fast the demo goes by.
+type demoPace struct {
+	idle   time.Duration // after which a compute pauses
+	resume time.Duration // the least that a resume takes
+	length time.Duration // of the day
+	first  time.Duration // until the day's first wake
+	every  time.Duration // from a wake to the next
+	visits time.Duration // from one to the next, on average
+	slow   bool          // one job takes longer than the idle timeout
+}
 
-// demoScript is the demo's handler: it makes a checksum of each document, with what every POSIX system has.
-const demoScript = `document=$(cat)
-case $document in
-*'"paper": "jammed"'*)
-	if [ "$EBB_JOB_ATTEMPT" -eq 1 ]; then echo "the scanner is jammed" >&2; exit 75; fi ;;
-*'"paper": "blank"'*)
-	echo "there is nothing on it" >&2; exit 65 ;;
-esac
-printf %s "$document" | cksum`
+// pace is a minute's worth for who looks at it, and less where nobody does.
+func (p *program) demoPace() demoPace {
+	pace := demoPace{
+		idle: time.Second, resume: 300 * time.Millisecond, length: time.Minute,
+		first: 5 * time.Second, every: 15 * time.Second, visits: 11 * time.Second, slow: true,
+	}
+	if !isTerminal(p.stdout) {
+		pace.length, pace.first, pace.every, pace.visits, pace.slow = 14*time.Second, 3500*time.Millisecond, 7*time.Second, 6*time.Second, false
+	}
+	return pace
+}
 
 func (p *program) demoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "Show a drain from end to end, on a Postgres of its own",
-		Long: `Start a Postgres on this machine, make the tables, enqueue twenty-five small documents, drain them through a shell
-command, and remove everything again. DATABASE_URL is not looked at.`,
+		Long: `Start a Postgres on this machine that pauses when nobody needs it, as a serverless one does. Make the tables, enqueue
+twenty-five small documents and drain them through a shell command. Then show a day in fast-forward: people come at
+random and leave jobs, ebb wakes now and then, and the database sleeps in between, beside a second one that a polling
+worker keeps awake. How long each was awake is measured, and told at the end.
+
+On a terminal the day lasts a minute, or until Ctrl-C; without one, fourteen seconds. Everything is removed again.
+DATABASE_URL is not looked at.`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return p.demo(c.Context()) },
 	}
 }
 
-// demo removes what it made, whatever became of it, before it prints the summary.
+// demo removes what it made, whatever became of it, before it says how it went.
 func (p *program) demo(ctx context.Context) error {
 	if runtime.GOOS == "windows" {
 		return errors.New("the demo needs a POSIX shell and a Postgres that it can start; on Windows run it in WSL")
 	}
-	p.say("starting a Postgres of its own; nothing else is touched")
-	server, err := local.Start(ctx, local.Options{Log: slog.New(slog.NewTextHandler(p.stderr, nil))})
-	if err != nil {
-		return fmt.Errorf("no Postgres for the demo: %w", err)
+	pace := p.demoPace()
+	p.say("starting two Postgres servers of its own, which pause when idle for %v;\nnothing else is touched", pace.idle)
+	day := newDemoDay(pace)
+	starting := make(chan error, 1)
+	go func() {
+		var err error
+		day.polled, err = p.demoCompute(ctx, pace, day.happenedToPolled)
+		starting <- err
+	}()
+	var err error
+	day.drained, err = p.demoCompute(ctx, pace, day.happened)
+	var report drain.Report
+	if err == nil {
+		report, err = p.demoDocuments(ctx, day.drained)
 	}
-	report, err := p.demoOn(ctx, server.URL())
-	if stopErr := server.Stop(); stopErr != nil {
-		return errors.Join(err, fmt.Errorf("remove the demo's Postgres: %w", stopErr))
+	if other := <-starting; err == nil {
+		err = other
 	}
-	p.say("the Postgres is stopped, and its data removed")
-	switch {
-	case ctx.Err() != nil:
+	var told string
+	if err == nil && ctx.Err() == nil {
+		told, err = p.demoDay(ctx, day)
+		if err == nil && ctx.Err() != nil {
+			ctx = context.WithoutCancel(ctx) // a day that somebody ended is one that ended as intended
+		}
+	}
+	if stopErr := errors.Join(stopCompute(day.drained), stopCompute(day.polled)); stopErr != nil {
+		return errors.Join(err, fmt.Errorf("remove the demo's Postgres servers: %w", stopErr))
+	}
+	if ctx.Err() != nil {
+		p.say("both Postgres servers are stopped, and their data removed")
 		return context.Cause(ctx)
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
-	p.say("")
-	p.summarize(Config{}, report, slog.New(slog.DiscardHandler).Warn)
+	p.say("%s\n\nBoth Postgres servers are stopped, and their data removed.", told)
+	if !isTerminal(p.stdout) { // else it was there to read when the documents were done
+		p.say("")
+		p.summarize(Config{}, report, slog.New(slog.DiscardHandler).Warn)
+	}
 	return nil
 }
 
-func (p *program) demoOn(ctx context.Context, url string) (drain.Report, error) {
-	database := func() (*pgx.ConnConfig, error) { return pgx.ParseConfig(url) }
-	if err := p.demoJobs(ctx, database); err != nil {
-		return drain.Report{}, err
+// demoCompute starts a compute with ebb's tables.
+func (p *program) demoCompute(ctx context.Context, pace demoPace, observe func(local.Event)) (*local.Compute, error) {
+	compute, err := local.StartCompute(ctx, local.ComputeOptions{
+		Options: local.Options{
+			Log: slog.New(slog.NewTextHandler(p.stderr, nil)),
+			// Its data is gone in a minute anyway.
+			Settings: map[string]string{"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"},
+		},
+		IdleTimeout: pace.idle, ResumeTime: pace.resume, Observe: observe,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("no Postgres for the demo: %w", err)
 	}
-	p.say("\n$ EBB_BACKOFF=1s EBB_LINGER=20s ebb run --queue %s -- sh -c 'cksum, but for two jammed documents and a blank one'", demoQueue)
-	config := drain.Config{
-		Database: database, MaxRuntime: time.Minute,
-		Backoff: time.Second, Linger: 20 * time.Second, // so that retries happen in the same run
-		Started: time.Now(), Version: Version(),
+	err = as(ctx, compute, "migrate", func(conn *pgx.Conn) error { return schema.Migrate(ctx, conn, defaultSchema, nil) })
+	if err != nil {
+		return nil, errors.Join(err, compute.Stop())
 	}
-	env, _ := command.Environ(p.environ, nil)
-	script := command.Command{
-		Args: []string{"sh", "-c", demoScript}, Env: env, KillAfter: config.KillAfter(), Running: p.running,
-		Log: slog.New(&echo{out: p.stdout, line: func(r echoed) string {
-			if r.stream == "stderr" {
-				return "" // it is in the error
-			}
-			return fmt.Sprintf("  job %-2d  checksum and bytes: %s", r.id, r.text)
-		}}),
-	}
-	config.Queues = []drain.Queue{{Name: demoQueue, Handler: func(ctx context.Context, job drain.Job) error {
-		err := script.Handle(ctx, job)
-		if err != nil {
-			p.say("  job %-2d  attempt %d: %v", job.ID, job.Attempt, err)
-		}
-		return err
-	}}}
-	return drain.Run(ctx, config)
+	return compute, nil
 }
 
-// demoJobs makes the tables and puts the documents in.
-func (p *program) demoJobs(ctx context.Context, database source) error {
-	conn, err := drain.Connect(ctx, database, time.Minute, slog.New(slog.DiscardHandler))
+func stopCompute(c *local.Compute) error {
+	if c == nil {
+		return nil
+	}
+	return c.Stop()
+}
+
+// as does something through a connection of its own, by a name that the compute's events have.
+func as(ctx context.Context, c *local.Compute, name string, do func(*pgx.Conn) error) error {
+	conn, err := drain.Connect(ctx, urlOf(c, name), time.Minute, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	p.say("\n$ ebb migrate")
-	if err := schema.Migrate(ctx, conn, defaultSchema, nil); err != nil {
-		return err
-	}
-	p.say("schema %s is at version %d", defaultSchema, schema.Version)
-	p.say("\n$ ebb enqueue %s --lines < documents", demoQueue)
-	var jobs []drain.NewJob
-	for n := 1; n <= demoDocuments; n++ {
-		paper := "fine"
-		switch n {
-		case 7, 19:
-			paper = "jammed"
-		case 13:
-			paper = "blank"
+	return do(conn)
+}
+
+func urlOf(c *local.Compute, name string) source {
+	return func() (*pgx.ConnConfig, error) {
+		config, err := pgx.ParseConfig(c.URL())
+		if err == nil {
+			config.RuntimeParams["application_name"] = name
 		}
-		payload := fmt.Sprintf(`{"document": %d, "paper": %q}`, n, paper)
-		jobs = append(jobs, drain.NewJob{Queue: demoQueue, Payload: json.RawMessage(payload)})
+		return config, err
 	}
-	inserted, err := drain.EnqueueMany(ctx, conn, defaultSchema, jobs)
-	if err != nil {
-		return err
-	}
-	p.say("%d inserted", inserted)
-	return nil
 }
 
 // say prints a line of what happens.
