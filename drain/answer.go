@@ -1,6 +1,7 @@
 package drain
 
 import (
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -92,7 +93,7 @@ func (w *wake) takeReaped(req *request, resp response) {
 			w.report.FailedForGood++
 			level = slog.LevelError
 		}
-		w.config.Log.Log(w.outer, level, "lease ran out: the worker was lost", "queue", r.queue, "job", r.id, "now", r.status, "last_error", r.text)
+		w.config.Log.Log(w.outer, level, "lease ran out: the worker was lost", "queue", r.queue, "id", r.id, "now", r.status, "last_error", r.text)
 	}
 	if req.reap {
 		w.reap = len(resp.reaped) == mostReaped
@@ -120,7 +121,7 @@ func (w *wake) takeClaimed(asked *claim, resp response) {
 		if c.spent {
 			w.report.Reaped++
 			w.report.FailedForGood++
-			w.config.Log.Error("not started: its attempts were spent before", "queue", q.Name, "job", c.job.ID, "attempts", c.job.Attempt)
+			w.config.Log.Error("not started: its attempts were spent before", "queue", q.Name, "id", c.job.ID, "attempts", c.job.Attempt)
 			continue
 		}
 		payloads += len(c.job.Payload)
@@ -157,18 +158,18 @@ func (w *wake) takeClaimed(asked *claim, resp response) {
 // count books a job that is settled, and says so where somebody should know.
 func (w *wake) count(j *work, o outcome) {
 	r, s := &w.report, j.settlement
-	log := w.config.Log.With("queue", j.queue.Name, "job", j.job.ID, "attempt", j.job.Attempt)
+	log := w.config.Log.With("queue", j.queue.Name, "id", j.job.ID, "attempt", j.job.Attempt)
 	switch o {
 	case completed:
 		r.Done++
-		log.Debug("done", "took", j.ended.Sub(j.started))
+		log.Debug("done", "took", j.ended.Sub(j.started).String())
 	case retried:
 		r.Retried++
 		level := slog.LevelWarn
 		if s.foreseen {
 			level = slog.LevelInfo
 		}
-		log.Log(w.outer, level, "failed attempt, retried later", "after", s.delay, "error", s.text)
+		log.Log(w.outer, level, "failed attempt, retried later", "after", s.delay.String(), "error", s.text)
 	case failed:
 		r.Failed++
 		r.FailedForGood++
@@ -194,6 +195,9 @@ func (w *wake) fail(err error) {
 	}
 	if w.err == nil {
 		w.err = err
+		if !errors.As(err, new(reworded)) && !errors.Is(err, ErrRefused) {
+			w.err = reworded{brief(err) + hint(err), err}
+		}
 	}
 	if !w.holds() {
 		w.noMore = StoppedError

@@ -20,6 +20,7 @@ type work struct {
 	started time.Time
 	cancel  context.CancelCauseFunc
 	expiry  *time.Timer // cancels the handler where the lease ends unconfirmed
+	leaveAt time.Time   // it is overdue, and abandoned then
 	left    bool        // abandoned: whatever its handler returns comes too late
 
 	ended      time.Time

@@ -14,10 +14,11 @@ func TestDirections(t *testing.T) {
 		"drain":             {},
 		"drain/command":     {"drain"},
 		"drain/jobs":        {},
+		"schedule":          {},
 		"schema":            {},
 		"deploy/local":      {},
 		"schema/schematest": {"schema", "deploy/local"},
-		"drain/cli":         {"drain", "drain/command", "drain/jobs", "schema", "deploy/local"},
+		"drain/cli":         {"drain", "drain/command", "drain/jobs", "schedule", "schema", "deploy/local"},
 	} {
 		out, err := exec.Command("go", "list", "-deps", module+of).Output()
 		if err != nil {

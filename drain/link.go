@@ -80,7 +80,12 @@ func hint(err error) string {
 			return "; check the database's name in DATABASE_URL, or create it"
 		case "53300":
 			return "; raise the role's or the server's connection limit"
+		case "42501":
+			return "; grant that to the role: the README lists what it needs"
+		case "42704":
+			return "; take that parameter out of DATABASE_URL"
 		}
+		return ""
 	}
 	if isTLS(err) {
 		return "; set sslrootcert to the server's CA certificate, or sslmode to what the server offers"

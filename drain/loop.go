@@ -126,9 +126,16 @@ func (w *wake) advance(now time.Time) (at time.Time) {
 		}
 	}
 	for _, r := range slices.Clone(w.running) {
-		if leaveAt := w.leaveAt(r); now.Before(leaveAt) {
+		switch leaveAt := w.leaveAt(r); {
+		case now.Before(leaveAt):
 			at = earlier(at, leaveAt)
-		} else {
+		case r.leaveAt.IsZero():
+			// A process that was frozen finds every time passed at once: the handler may be about to return.
+			r.leaveAt = now.Add(shrink(leaveBefore, w.config.Grace) / 2)
+			at = earlier(at, r.leaveAt)
+		case now.Before(r.leaveAt):
+			at = earlier(at, r.leaveAt)
+		default:
 			w.abandon(r)
 		}
 	}
@@ -146,7 +153,7 @@ func (w *wake) beginStop(reason string, end time.Time) {
 	}
 	end = earlier(end, w.hand.end)
 	w.stop = stopBy(reason, end, min(w.config.Grace, time.Until(end)))
-	w.config.Log.Info("stopping: nothing more is claimed", "reason", reason, "grace", time.Until(end).Round(time.Millisecond))
+	w.config.Log.Info("stopping: nothing more is claimed", "reason", reason, "grace", time.Until(end).Round(time.Millisecond).String())
 	time.AfterFunc(time.Until(end), w.cut)
 }
 
@@ -173,7 +180,7 @@ func (w *wake) launch(j *work) {
 func (w *wake) end(e handlerEnd) {
 	j, now := e.work, time.Now()
 	if j.left {
-		w.config.Log.Warn("an abandoned handler returned after all; its job's lease decides", "queue", j.queue.Name, "job", j.job.ID)
+		w.config.Log.Warn("an abandoned handler returned after all; its job's lease decides", "queue", j.queue.Name, "id", j.job.ID)
 		return
 	}
 	came := ending{e.err, j.cause}
@@ -200,7 +207,7 @@ func (w *wake) learn(j *work, err error) {
 	switch {
 	case v != nil && v.kind == verdictSuspend:
 		if !q.suspended {
-			w.config.Log.Warn("the handler suspended its queue for this run", "queue", q.Name, "job", j.job.ID, "error", storable(errorText(v)))
+			w.config.Log.Warn("the handler suspended its queue for this run", "queue", q.Name, "id", j.job.ID, "error", storable(errorText(v)))
 		}
 		q.suspended = true
 		w.report.Suspended = with(w.report.Suspended, q.Name)
@@ -227,7 +234,7 @@ func with(names []string, name string) []string {
 func (w *wake) lose(j *work) {
 	w.report.Lost++
 	w.kept = append(w.kept, j.job.ID)
-	w.config.Log.Warn("the lease on the job is lost: nothing is written for it", "queue", j.queue.Name, "job", j.job.ID, "attempt", j.job.Attempt)
+	w.config.Log.Warn("the lease on the job is lost: nothing is written for it", "queue", j.queue.Name, "id", j.job.ID, "attempt", j.job.Attempt)
 }
 
 // abandon gives up on a handler that ignores that its context ended.
@@ -241,7 +248,7 @@ func (w *wake) abandon(j *work) {
 	w.kept = append(w.kept, j.job.ID)
 	w.report.Abandoned++
 	w.config.Log.Error("the handler did not return after its context ended: abandoned, its lease decides",
-		"queue", j.queue.Name, "job", j.job.ID, "attempt", j.job.Attempt)
+		"queue", j.queue.Name, "id", j.job.ID, "attempt", j.job.Attempt)
 }
 
 // send starts an exchange.

@@ -1,6 +1,10 @@
 package drain
 
-import "time"
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+)
 
 // Why a run stopped.
 const (
@@ -33,6 +37,9 @@ type Report struct {
 	// Vacuum is what became of the upkeep's VACUUM; empty where none was called for.
 	Vacuum string `json:"vacuum"`
 
+	// Looked is whether the run came to look at what is left. Without that the next four say nothing, and are null in the
+	// JSON.
+	Looked bool `json:"-"`
 	// DueLeft counts due jobs in the queues drained here, Unhandled those in queues without a handler here, Leased the
 	// jobs running under other runs; at most 10,000 are counted a queue.
 	DueLeft   int        `json:"due_left"`
@@ -50,4 +57,23 @@ type Report struct {
 
 	// FailedForGood is Failed and what of Reaped ended failed.
 	FailedForGood int `json:"-"`
+}
+
+// MarshalJSON makes the summary, in which null says that something is not known.
+func (r Report) MarshalJSON() ([]byte, error) {
+	type report Report
+	var value any = report(r)
+	if !r.Looked {
+		value = struct {
+			report
+			DueLeft   *int `json:"due_left"`
+			Unhandled *int `json:"unhandled"`
+			Leased    *int `json:"leased"`
+		}{report: report(r)}
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(value)
+	return b.Bytes(), err
 }

@@ -48,7 +48,7 @@ func (l *link) rowByRow(ctx, connecting context.Context, req request) response {
 			}
 		case isRowTrouble(resp.err):
 			l.config.Log.Error("the job cannot be settled; it stays running until its lease ends",
-				"job", s.id, "attempt", s.attempt, "error", brief(resp.err))
+				"id", s.id, "attempt", s.attempt, "error", brief(resp.err))
 			settled[s.id] = unsettleable
 		default:
 			resp.settled = settled
@@ -90,7 +90,7 @@ func (l *link) claimRowByRow(ctx, connecting context.Context, req request) (all 
 			}
 		case isRowTrouble(resp.err):
 			l.config.Log.Error("the job cannot be claimed or reaped; it is left as it is and skipped by this run",
-				"job", s.id, "error", brief(resp.err))
+				"id", s.id, "error", brief(resp.err))
 			all.unclaimable = append(all.unclaimable, s.id)
 		default:
 			all.err = resp.err

@@ -60,7 +60,7 @@ func (w *wake) leftovers() {
 	}
 	for _, j := range append(w.finished, w.waiting...) {
 		w.config.Log.Error("the job could not be settled: its lease decides, and it may run again",
-			"queue", j.queue.Name, "job", j.job.ID, "attempt", j.job.Attempt, "was", j.settlement.status)
+			"queue", j.queue.Name, "id", j.job.ID, "attempt", j.job.Attempt, "was", j.settlement.status)
 		w.report.Lost++
 		w.kept = append(w.kept, j.job.ID)
 	}
@@ -111,6 +111,7 @@ func (w *wake) recordRun() {
 		return
 	}
 	r, l := &w.report, resp.left
+	r.Looked = true
 	r.Stopped, r.DueLeft, r.Unhandled, r.Leased, r.NextDueAt = l.stopped, l.due, l.unhandled, l.leased, l.next
 	if l.unhandled > 0 {
 		w.config.Log.Warn(fmt.Sprintf("%d due jobs are in queues without a handler here", l.unhandled), "queues", l.others)

@@ -3,6 +3,7 @@ package drain
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -134,11 +135,17 @@ func brief(err error) string {
 	if errors.As(err, &connect) && connect.Unwrap() != nil {
 		err = connect.Unwrap()
 	}
+	if pg, ok := err.(*pgconn.PgError); ok { // without the severity, which pgx puts first
+		return fmt.Sprintf("%s (SQLSTATE %s)", pg.Message, pg.Code)
+	}
 	var lines []string
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
+	}
+	if len(lines) > 1 { // sslmode=prefer tried TLS first, and then had the answer that counts
+		lines = slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "server refused TLS connection") })
 	}
 	return strings.Join(lines, "; ")
 }

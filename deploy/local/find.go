@@ -29,6 +29,9 @@ func findOrDownload(ctx context.Context, places [][]string, opt Options, as *acc
 	if dir != "" {
 		return dir, nil
 	}
+	if ctx.Err() != nil { // then they may have been passed over for nothing else
+		return "", context.Cause(ctx)
+	}
 	dir, err := download(ctx, opt, as)
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)

@@ -6,6 +6,9 @@
 //	defer server.Stop()
 //	conn, err := pgx.Connect(ctx, server.URL())
 //
+// A [Compute] is one that pauses when nothing keeps it awake and resumes when somebody connects, as a serverless one
+// does, and that counts how long it was awake.
+//
 // The server binaries are those of this machine where there are any, else they are downloaded once into the user's
 // cache (see [Options]). Nothing of a server outlives the program that started it, however that ends:
 //
@@ -70,7 +73,7 @@ type Server struct {
 	// The directory lives from Start to Stop. The process is apart from it, so that a server can be stopped and
 	// started again on the same data.
 	dir     *directory
-	process *process
+	process *process // nil where it did not come up
 	port    int
 
 	stopping sync.Once
@@ -93,7 +96,10 @@ func (s *Server) URL() string {
 // returns what it returned before.
 func (s *Server) Stop() error {
 	s.stopping.Do(func() {
-		s.stopped = errors.Join(s.process.stop(), s.dir.release())
+		if s.process != nil {
+			s.stopped = s.process.stop()
+		}
+		s.stopped = errors.Join(s.stopped, s.dir.release())
 	})
 	return s.stopped
 }

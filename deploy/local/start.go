@@ -120,7 +120,8 @@ func (s *Server) startOn(ctx context.Context, port int) error {
 	if err == nil {
 		return nil
 	}
-	s.process.stop()
+	s.process.stop() // with whatever status: it was not let come up
+	s.process = nil
 	said, _ := io.ReadAll(io.NewSectionReader(log, 0, 64<<10))
 	if bytes.Contains(said, []byte("could not bind")) {
 		err = errPortTaken

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -19,27 +18,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestMain is also the program that the tests below kill: it starts a server, says where, and goes on for ever.
-func TestMain(m *testing.M) {
-	if os.Getenv("EBB_TEST_CHILD") == "" {
-		os.Exit(m.Run())
-	}
-	signal.Ignore(os.Interrupt)
-	s, err := Start(context.Background(), Options{Settings: quick})
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	fmt.Println(s.URL())
-	time.Sleep(time.Hour)
-	s.Stop()
-}
-
-// child starts this binary as a program of its own, in a group of its own as from a terminal.
+// child starts this binary as a program that starts a server (see TestMain), in a group of its own as from a terminal.
 func child(t *testing.T) (*exec.Cmd, *bufio.Reader) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "EBB_TEST_CHILD=1")
+	cmd.Env = append(os.Environ(), "EBB_TEST_BE=server")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // A source is where the database's URL comes from, asked before every connect.
@@ -98,12 +101,18 @@ func parseURL(name, text string) (*pgx.ConnConfig, error) {
 		}
 	}
 	config, err := pgx.ParseConfig(text)
-	if err == nil {
+	if err == nil && !hasAt(config) && (text == "" || isURL(text) || pairs.MatchString(text)) {
 		return config, nil
 	}
 	var why string
-	switch said := err.Error(); {
-	case !strings.HasPrefix(text, "postgres://") && !strings.HasPrefix(text, "postgresql://") && text != "":
+	switch said := fmt.Sprint(err); {
+	case err == nil && isURL(text):
+		why = "has an @ in its host; in a user or password write @ as %40"
+	case err == nil:
+		why = "is not a connection URL; for example " + exampleURL
+	case isURL(text) && strings.ContainsFunc(text, unicode.IsSpace):
+		why = "has white space in it; in a user or password write a space as %20"
+	case !isURL(text) && text != "":
 		why = "is not a connection URL; for example " + exampleURL
 	case strings.Contains(said, "percent-encod"):
 		why = "has a % that begins no escape; in a user or password write % as %25"
@@ -122,6 +131,19 @@ func parseURL(name, text string) (*pgx.ConnConfig, error) {
 	}
 	return nil, fmt.Errorf("%s %s", name, why)
 }
+
+// hasAt says whether half a password is taken for a host.
+func hasAt(config *pgx.ConnConfig) bool {
+	return strings.Contains(config.Host, "@") ||
+		slices.ContainsFunc(config.Fallbacks, func(f *pgconn.FallbackConfig) bool { return strings.Contains(f.Host, "@") })
+}
+
+func isURL(text string) bool {
+	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
+}
+
+// pairs is how key=value pairs that say where a database is begin.
+var pairs = regexp.MustCompile(`^(host|hostaddr|port|user|password|dbname|database|service|passfile|sslmode)\s*=`)
 
 // variablesOfLibpq looks at what pgx reads by itself. It would take a blank host, or a password with the line break of
 // the file that it came from, for what they are.

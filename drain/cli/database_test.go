@@ -38,12 +38,16 @@ func TestDatabaseURL(t *testing.T) {
 		}
 	}
 	for value, says := range map[string]string{
-		"":                                      "DATABASE_URL is there but blank",
-		" \n":                                   "DATABASE_URL is there but blank",
-		`"` + url + `"`:                         `DATABASE_URL begins with a quote ("\"")`,
-		"'" + url + "'\n":                       `DATABASE_URL begins with a quote ("'")`,
-		`"` + url:                               `DATABASE_URL begins with a quote ("\"")`,
-		"postgres://a\nb@c/d":                   `DATABASE_URL has a control character ("\n") in it`,
+		"":                    "DATABASE_URL is there but blank",
+		" \n":                 "DATABASE_URL is there but blank",
+		`"` + url + `"`:       `DATABASE_URL begins with a quote ("\"")`,
+		"'" + url + "'\n":     `DATABASE_URL begins with a quote ("'")`,
+		`"` + url:             `DATABASE_URL begins with a quote ("\"")`,
+		"postgres://a\nb@c/d": `DATABASE_URL has a control character ("\n") in it`,
+		"postgres://joe:secre@tive@db.example/jobs":             "DATABASE_URL has an @ in its host",
+		"postgres://joe:secre tive@db.example/jobs":             "DATABASE_URL has white space in it",
+		"DATABASE_URL=postgres://joe:secretive@db/jobs":         "DATABASE_URL is not a connection URL",
+		"jdbc:postgresql://db/jobs?user=joe&password=secretive": "DATABASE_URL is not a connection URL",
 		"jobs":                                  "DATABASE_URL is not a connection URL; for example postgres://",
 		"mysql://joe:secretive@db.example/jobs": "DATABASE_URL is not a connection URL",
 		"postgres://joe:secretive/pass@db.example:5432/jobs":                                  "DATABASE_URL has a port that is not a number",

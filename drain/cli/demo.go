@@ -27,7 +27,7 @@ type demoPace struct {
 	slow   bool          // one job takes longer than the idle timeout
 }
 
-// pace is a minute's worth for who looks at it, and less where nobody does.
+// demoPace is a minute's worth for who looks at it, and less where nobody does.
 func (p *program) demoPace() demoPace {
 	pace := demoPace{
 		idle: time.Second, resume: 300 * time.Millisecond, length: time.Minute,

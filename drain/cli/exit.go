@@ -48,7 +48,7 @@ func exitStatus(err error) int {
 		return misconfigured
 	case run.strict && run.report.FailedForGood > 0:
 		return failedForGood
-	case run.strict && run.report.DueLeft > 0:
+	case run.strict && (run.report.DueLeft > 0 || !run.report.Looked):
 		return dueLeft
 	}
 	return ended

@@ -11,6 +11,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
+	"github.com/seed829e008e/ebb/schedule"
 	"github.com/seed829e008e/ebb/schema"
 )
 
@@ -109,6 +110,9 @@ func misread(s Setting, value string) error {
 	}
 	if s.field == "Command" {
 		return nil // its own quotes, and lines, are its business
+	}
+	if s.kind == reflect.TypeFor[schedule.Set]() {
+		return nil // it has lines, and its parser says what is wrong with each
 	}
 	if s.kind != reflect.TypeFor[list]() && strings.ContainsFunc(value, isControl) {
 		return fmt.Errorf("there is a control character in %q; take it away", value)

@@ -42,6 +42,9 @@ func Main(args, environ []string, stdin io.Reader, stdout, stderr io.Writer, han
 	}
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup means what it says
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
 	// Whoever stops reading the log must not end a run in the middle: with this a write to it fails instead.
 	broken := make(chan os.Signal, 1)

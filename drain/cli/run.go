@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/jackc/pgx/v5"
@@ -68,9 +69,16 @@ func (p *program) drain(ctx context.Context, by given, behind dash) error {
 	if readable { // else it would find fault with defaults that nobody asked for
 		mistakes = append(mistakes, checked(config, mistakes)...)
 	}
+	if c.SummaryFile != "" && len(mistakes) == 0 {
+		// Emptied now, so that a run which dies leaves no summary of an earlier one.
+		if err := os.WriteFile(c.SummaryFile, nil, 0o644); err != nil {
+			mistakes = append(mistakes, fmt.Errorf("EBB_SUMMARY_FILE cannot be written: %w", err))
+		}
+	}
 	if len(mistakes) > 0 {
 		return asUsage(errors.Join(mistakes...))
 	}
+	p.warnNeverSleeps(c, log)
 	return p.runOnce(ctx, c, config)
 }
 

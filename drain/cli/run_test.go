@@ -99,8 +99,12 @@ func TestRunRefusedOrFailed(t *testing.T) {
 	if written, _ := os.ReadFile(file); string(written) != got.stdout {
 		t.Errorf("the summary file has %s", written)
 	}
-	got = setup{env: map[string]string{"DATABASE_URL": nowhere}}.ebb("run", "--connect-timeout", "100ms", "--summary-file", t.TempDir(), "--", "sh")
-	if r := got.summary(t); got.status != 1 || r.Stopped != drain.StoppedError || !strings.Contains(got.stderr, "EBB_SUMMARY_FILE: ") {
+	got = setup{env: map[string]string{"DATABASE_URL": nowhere}}.ebb("run", "--connect-timeout", "100ms", "--summary-file", file, "--", "sh")
+	if r := got.summary(t); got.status != 1 || r.Stopped != drain.StoppedError || r.Looked {
+		t.Errorf("exit %d, %s%s", got.status, got.stdout, got.stderr)
+	}
+	got = setup{env: map[string]string{"DATABASE_URL": nowhere}}.ebb("run", "--summary-file", t.TempDir(), "--", "sh")
+	if got.status != 78 || !strings.Contains(got.stderr, "EBB_SUMMARY_FILE ") {
 		t.Errorf("exit %d, %s%s", got.status, got.stdout, got.stderr)
 	}
 }

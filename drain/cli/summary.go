@@ -53,6 +53,7 @@ func (p *program) concludeCutShort() {
 		return
 	}
 	r.Stopped, r.Error = drain.StoppedSignal, "a second signal ended the run at once: the jobs in hand wait for their leases"
+	r.Looked = false
 	r.Abandoned = r.Claimed - r.Done - r.Retried - r.Failed - r.Released - r.Lost
 	r.RunMS = time.Since(p.started).Milliseconds()
 	p.run.end(r)
@@ -92,7 +93,7 @@ func summaryJSON(r drain.Report) []byte {
 
 // stoppedText is why a run stopped, in words.
 var stoppedText = map[string]string{
-	drain.StoppedEmpty:  "nothing due is left to claim",
+	drain.StoppedEmpty:  "nothing due is left that this run may claim",
 	drain.StoppedTime:   "the time is up",
 	drain.StoppedJobs:   "the most jobs for a run are claimed",
 	drain.StoppedSignal: "a signal",
@@ -117,7 +118,11 @@ func summaryText(r drain.Report) string {
 			fmt.Fprintf(&b, "; %s: %s", q.what, strings.Join(q.names, ", "))
 		}
 	}
-	fmt.Fprintf(&b, "\nleft:     %d due", r.DueLeft)
+	if r.Looked {
+		fmt.Fprintf(&b, "\nleft:     %d due", r.DueLeft)
+	} else {
+		b.WriteString("\nleft:     not known")
+	}
 	if r.Unhandled > 0 {
 		fmt.Fprintf(&b, ", %d due in queues without a handler here", r.Unhandled)
 	}

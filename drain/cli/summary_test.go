@@ -10,12 +10,15 @@ import (
 )
 
 func TestSummaryJSON(t *testing.T) {
-	line := string(summaryJSON(drain.Report{Run: "r", Stopped: drain.StoppedEmpty, Error: "a <b> & \"c\"\nd"}))
+	line := string(summaryJSON(drain.Report{Run: "r", Looked: true, Stopped: drain.StoppedEmpty, Error: "a <b> & \"c\"\nd"}))
 	want := `{"run":"r","stopped":"empty","error":"a <b> & \"c\"\nd","claimed":0,"done":0,"retried":0,"failed":0,"released":0,"lost":0,` +
 		`"abandoned":0,"reaped":0,"pruned":0,"vacuum":"","due_left":0,"unhandled":0,"leased":0,"next_due_at":null,"suspended":[],` +
 		`"misconfigured":[],"connect_ms":0,"run_ms":0,"exchanges":0}` + "\n"
 	if line != want {
 		t.Errorf("got  %swant %s", line, want)
+	}
+	if line := string(summaryJSON(drain.Report{})); !strings.Contains(line, `"due_left":null,"unhandled":null,"leased":null`) {
+		t.Errorf("what is not known is told as a number: %s", line)
 	}
 	if strings.Count(line, "\n") != 1 || !json.Valid([]byte(line)) {
 		t.Errorf("not one line of JSON: %s", line)
@@ -25,12 +28,12 @@ func TestSummaryJSON(t *testing.T) {
 func TestSummaryText(t *testing.T) {
 	at := time.Date(2026, 1, 31, 9, 0, 0, 0, time.Local)
 	for want, r := range map[string]drain.Report{
-		"stopped:  nothing due is left to claim\njobs:     0 claimed, 0 done\nleft:     0 due; 2 exchanges in 50ms\n": {
-			Stopped: drain.StoppedEmpty, Exchanges: 2, RunMS: 50},
+		"stopped:  nothing due is left that this run may claim\njobs:     0 claimed, 0 done\nleft:     0 due; 2 exchanges in 50ms\n": {
+			Looked: true, Stopped: drain.StoppedEmpty, Exchanges: 2, RunMS: 50},
 		"stopped:  an error: it does not answer\njobs:     9 claimed, 1 done, 2 retried, 3 failed, 1 released, 1 abandoned, 1 lost; " +
 			"4 leases of other runs taken back; suspended: a, b; misconfigured: c\n" +
 			"left:     5 due, 6 due in queues without a handler here, 7 running elsewhere, the next one due at 2026-01-31 09:00:00; 3 exchanges in 1m5s\n": {
-			Stopped: drain.StoppedError, Error: "it does not answer", Claimed: 9, Done: 1, Retried: 2, Failed: 3, Released: 1,
+			Looked: true, Stopped: drain.StoppedError, Error: "it does not answer", Claimed: 9, Done: 1, Retried: 2, Failed: 3, Released: 1,
 			Abandoned: 1, Lost: 1, Reaped: 4, Suspended: []string{"a", "b"}, Misconfigured: []string{"c"}, DueLeft: 5,
 			Unhandled: 6, Leased: 7, NextDueAt: &at, Exchanges: 3, RunMS: 65000},
 	} {

@@ -31,7 +31,7 @@ Start with: ebb demo`,
 	root.SetErr(p.stderr)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(p.runCommand(), p.migrateCommand(), p.enqueueCommand(), p.statusCommand(), p.tryCommand(),
-		p.demoCommand(), p.versionCommand())
+		p.planCommand(), p.demoCommand(), p.versionCommand())
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true
 		if check := c.Args; check != nil {
@@ -44,6 +44,9 @@ Start with: ebb demo`,
 		}
 		if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 			return wrong("there is no command %q; did you mean %s?", args[0], near[0])
+		}
+		if strings.Contains(args[0], "://") { // it may hold a secret
+			return wrong("a URL is no command; set DATABASE_URL, and see ebb --help")
 		}
 		return wrong("there is no command %q; see ebb --help", args[0])
 	}

@@ -73,9 +73,10 @@ func didYouMean(name string, known []string) string {
 
 // nearest is the name that was probably meant, or empty.
 func nearest(name string, known []string) (best string) {
-	least := max(2, len(name)/4) + 1
+	name = strings.TrimPrefix(name, "EBB_")
+	least := max(1, len(name)/4) + 1
 	for _, k := range known {
-		if d := distance(name, k); d < least {
+		if d := distance(name, strings.TrimPrefix(k, "EBB_")); d < least {
 			best, least = k, d
 		}
 	}

@@ -19,7 +19,7 @@ func TestUnknownVariables(t *testing.T) {
 		"EBB_JOB_TIMEOUTS":         "EBB_JOB_TIMEOUTS is not a setting; did you mean EBB_JOB_TIMEOUT?",
 		// Of features that are not there yet.
 		"EBB_KEEP_DONE": "EBB_KEEP_DONE is not a setting; see ebb run --help",
-		"EBB_SCHEDULE":  "EBB_SCHEDULE is not a setting; see ebb run --help",
+		"EBB_ARCHIVE":   "EBB_ARCHIVE is not a setting; see ebb run --help",
 	} {
 		if got := unknown(map[string]string{name: "1"}); len(got) != 1 || got[0].Error() != says {
 			t.Errorf("got  %v\nwant %s", got, says)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/caarlos0/env/v11"
+
+	"github.com/seed829e008e/ebb/schedule"
 )
 
 // A list is names separated by commas.
@@ -30,6 +32,8 @@ var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[list]():          func(text string) (any, error) { return parseList(text) },
 	reflect.TypeFor[Secret]():        func(text string) (any, error) { return secret(text), nil },
 	reflect.TypeFor[logFormat]():     func(text string) (any, error) { return parseLogFormat(text) },
+	reflect.TypeFor[schedule.Set]():  func(text string) (any, error) { return parseSchedules(text) },
+	reflect.TypeFor[computeName]():   func(text string) (any, error) { return parseCompute(text) },
 	reflect.TypeFor[logLevel]():      func(text string) (any, error) { return parseLogLevel(text) },
 }
 
