@@ -69,6 +69,7 @@ type hand struct {
 	pace      time.Duration // the slowest of the handlers that the last exchange settled
 	noMore    string        // why nothing more is claimed, though the run goes on with what it has
 	stop      stop
+	reopened  bool // an exchange was made since the stop began
 }
 
 func newHand(config Config, end time.Time) *hand {

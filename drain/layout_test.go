@@ -15,10 +15,11 @@ func TestDirections(t *testing.T) {
 		"drain/command":     {"drain"},
 		"drain/jobs":        {},
 		"schedule":          {},
+		"schedule/awake":    {"schedule"},
 		"schema":            {},
 		"deploy/local":      {},
 		"schema/schematest": {"schema", "deploy/local"},
-		"drain/cli":         {"drain", "drain/command", "drain/jobs", "schedule", "schema", "deploy/local"},
+		"drain/cli":         {"drain", "drain/command", "drain/jobs", "schedule", "schedule/awake", "schema", "deploy/local"},
 	} {
 		out, err := exec.Command("go", "list", "-deps", module+of).Output()
 		if err != nil {

@@ -267,12 +267,13 @@ func (w *wake) send(req *request) {
 	w.settling = slices.Clone(w.ready(time.Now()))
 	w.finished = slices.Clone(w.finished[len(w.settling):])
 	w.exchange = req
+	w.reopened = w.stop.begun()
 	go func() { w.answers <- w.link.exchange(w.hard, connecting, *req) }()
 }
 
 // letLinkGo closes a connection that nothing needed for a while, and says when it will want that.
 func (w *wake) letLinkGo(now time.Time) time.Time {
-	if w.link.conn == nil {
+	if w.link.conn == nil || w.stop.begun() {
 		return never
 	}
 	if at := w.link.lastUsed.Add(letGo); now.Before(at) && w.lingerTo.IsZero() {

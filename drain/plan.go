@@ -173,6 +173,9 @@ func (h *hand) plan(now time.Time) (*request, time.Time) {
 			extends = append(extends, holding{w.job.ID, w.job.Attempt, h.config.lease(&w.queue.Queue)})
 		}
 	}
+	if h.stop.begun() && !h.reopened && len(h.running) > 0 {
+		exchange = true // so that a compute which has to resume is there when the handlers end
+	}
 	if !exchange {
 		return nil, at
 	}

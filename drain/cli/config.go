@@ -17,9 +17,9 @@ import (
 //	zero     what 0 means; refused where there is no such tag
 //	max      the most that makes sense
 type Config struct {
-	DatabaseURL     Secret        `env:"DATABASE_URL" default:"PGHOST, PGSERVICE, ..." on:"run migrate enqueue status plan" help:"where the jobs are; as a flag it shows in the machine's process list" example:"postgres://user:password@host:5432/database"`
-	DatabaseURLFile string        `env:"DATABASE_URL_FILE" on:"run migrate enqueue status plan" help:"file that holds the database URL, read again at every connect" example:"/run/secrets/database-url"`
-	ConnectTimeout  time.Duration `env:"EBB_CONNECT_TIMEOUT" default:"1m" on:"run migrate enqueue status plan" help:"patience with a database that resumes" example:"90s"`
+	DatabaseURL     Secret        `env:"DATABASE_URL" default:"PGHOST, PGSERVICE, ..." on:"run migrate enqueue status plan awake" help:"where the jobs are; as a flag it shows in the machine's process list" example:"postgres://user:password@host:5432/database"`
+	DatabaseURLFile string        `env:"DATABASE_URL_FILE" on:"run migrate enqueue status plan awake" help:"file that holds the database URL, read again at every connect" example:"/run/secrets/database-url"`
+	ConnectTimeout  time.Duration `env:"EBB_CONNECT_TIMEOUT" default:"1m" on:"run migrate enqueue status plan awake" help:"patience with a database that resumes" example:"90s"`
 	Schema          string        `env:"EBB_SCHEMA" default:"ebb" on:"run migrate enqueue status plan" help:"schema of the tables" example:"ebb"`
 
 	Queues      list          `env:"EBB_QUEUES" default:"configured ones, by name" help:"which queues to drain, in order; comma-separated" example:"urgent,email"`
@@ -36,13 +36,13 @@ type Config struct {
 	PassEnv     list          `env:"EBB_PASS_ENV" default:"none" on:"run try" help:"withheld variables that commands shall see; comma-separated" example:"DATABASE_URL,PGPASSWORD"`
 
 	Schedule    schedule.Set  `env:"EBB_SCHEDULE" default:"none" on:"run plan" help:"cron lines (one a line) that start runs: ebb plan weighs them, and a run warns when with them the compute never sleeps" example:"*/30 * * * *"`
-	IdleTimeout time.Duration `env:"EBB_IDLE_TIMEOUT" default:"10m, or the preset's" on:"run plan" help:"the compute's idle timeout" example:"5m"`
-	Compute     computeName   `env:"EBB_COMPUTE" default:"none" on:"run plan" help:"the compute, as a preset: neon, lakebase, aurora, xata or relyt-one" example:"neon"`
+	IdleTimeout time.Duration `env:"EBB_IDLE_TIMEOUT" default:"10m, or the preset's" on:"run plan awake" help:"the compute's idle timeout" example:"5m"`
+	Compute     computeName   `env:"EBB_COMPUTE" default:"none" on:"run plan awake" help:"the compute, as a preset: neon, lakebase, aurora, xata or relyt-one" example:"neon"`
 
 	Strict      bool      `env:"EBB_STRICT" default:"false" on:"run" help:"exit 4 when a job failed for good in this run, 3 when due jobs are left" example:"true"`
 	SummaryFile string    `env:"EBB_SUMMARY_FILE" default:"none" on:"run" help:"write the summary there too" example:"/dev/termination-log"`
-	Log         logFormat `env:"EBB_LOG" default:"text on a terminal, else json" on:"run migrate enqueue status plan" help:"form of the log: text or json" example:"json"`
-	LogLevel    logLevel  `env:"EBB_LOG_LEVEL" default:"info" on:"run migrate enqueue status plan" help:"least level that is logged: debug, info, warn or error" example:"debug"`
+	Log         logFormat `env:"EBB_LOG" default:"text on a terminal, else json" on:"run migrate enqueue status plan awake" help:"form of the log: text or json" example:"json"`
+	LogLevel    logLevel  `env:"EBB_LOG_LEVEL" default:"info" on:"run migrate enqueue status plan awake" help:"least level that is logged: debug, info, warn or error" example:"debug"`
 
 	// Groups are the settings of single queues, by the <Q> in their names.
 	Groups map[string]Group `env:"-"`

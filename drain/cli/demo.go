@@ -34,7 +34,7 @@ func (p *program) demoPace() demoPace {
 		first: 5 * time.Second, every: 15 * time.Second, visits: 11 * time.Second, slow: true,
 	}
 	if !isTerminal(p.stdout) {
-		pace.length, pace.first, pace.every, pace.visits, pace.slow = 14*time.Second, 3500*time.Millisecond, 7*time.Second, 6*time.Second, false
+		pace.length, pace.first, pace.every, pace.visits, pace.slow = 14*time.Second, 3500*time.Millisecond, 7*time.Second, 9*time.Second, false
 	}
 	return pace
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -169,43 +168,6 @@ func (d *demoDay) visit(ctx context.Context) {
 	}
 }
 
-// pollStatement is what a worker that polls sends, whether there is anything to do or not. Whether it does the jobs well
-// is not the question here, so it calls them done at once.
-const pollStatement = `
-update ebb.jobs set status = 'done', attempts = attempts + 1, started_at = now(), finished_at = now()
-where id in (select id from ebb.jobs where status = 'queued' and run_at <= now() order by run_at, id limit 10
-	for update skip locked)`
-
-// pollEvery is a second in a day that is some hundred times as fast.
-const pollEvery = 250 * time.Millisecond
-
-func (d *demoDay) poll(ctx context.Context) {
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	for ctx.Err() == nil {
-		connected := false
-		err := as(ctx, d.polled, "worker", func(conn *pgx.Conn) error {
-			connected = true
-			for {
-				if _, err := conn.Exec(ctx, pollStatement); err != nil {
-					return err
-				}
-				select {
-				case <-tick.C:
-				case <-ctx.Done():
-					return nil
-				}
-			}
-		})
-		if err != nil && !connected && ctx.Err() == nil { // what it loses it opens again, as such workers do
-			d.mu.Lock()
-			d.fail(fmt.Errorf("the worker that polls: %w", err))
-			d.mu.Unlock()
-			return
-		}
-	}
-}
-
 // happened takes in the events of the compute that ebb drains.
 func (d *demoDay) happened(e local.Event) {
 	d.mu.Lock()
@@ -268,67 +230,4 @@ func plural(n int, what string) string {
 		return fmt.Sprintf("1 %s", what)
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// tell is the day's result.
-func (d *demoDay) tell(length time.Duration, awake []time.Duration) string {
-	d.mu.Lock()
-	ebb, others := time.Duration(0), time.Duration(0)
-	end := d.began.Add(length)
-	for _, s := range d.awake {
-		took := s.within(d.began, end)
-		if s.by == "ebb" {
-			ebb += took
-		} else {
-			others += took
-		}
-	}
-	wakes, visits := len(d.runs), len(d.arrivals)
-	d.mu.Unlock()
-	percent := func(t time.Duration) string { return fmt.Sprintf("%.0f %%", 100*float64(t)/float64(length)) }
-	text := fmt.Sprintf("Of %.1f s the database that ebb drains was awake for %.1f s, %s:\n"+
-		"%.1f s for %s of ebb, %.1f s for %s.\n"+
-		"The one that a worker polls was awake for %.1f s, %s.",
-		length.Seconds(), awake[0].Seconds(), percent(awake[0]),
-		ebb.Seconds(), plural(wakes, "wake"), others.Seconds(), plural(visits, "visit"),
-		awake[1].Seconds(), percent(awake[1]))
-	drained, errDrained := demoWait(d.drained)
-	polled, errPolled := demoWait(d.polled)
-	if errors.Join(errDrained, errPolled) == nil && drained.done > 0 && polled.done > 0 {
-		text += fmt.Sprintf("\nThe price: a document waited %.1f s on average, and %.1f s where a worker polls", drained.average, polled.average)
-		if drained.left > 0 {
-			text += fmt.Sprintf(";\n%d more wait for the next wake", drained.left)
-		}
-		text += "."
-	}
-	return text
-}
-
-// within is how much of the span lies between two moments.
-func (s demoSpan) within(from, to time.Time) time.Duration {
-	if s.from.After(from) {
-		from = s.from
-	}
-	if !s.to.IsZero() && s.to.Before(to) {
-		to = s.to
-	}
-	return max(0, to.Sub(from))
-}
-
-// A demoWaited is how long the day's documents waited: those after the first twenty-five, which only ebb had.
-type demoWaited struct {
-	done, left int
-	average    float64
-}
-
-func demoWait(c *local.Compute) (w demoWaited, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	err = as(ctx, c, "look", func(conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, `
-			select count(*) filter (where started_at is not null), count(*) filter (where status <> 'done'),
-				coalesce(avg(extract(epoch from started_at - run_at)), 0)::float8
-			from ebb.jobs where payload ? 'ms'`).Scan(&w.done, &w.left, &w.average)
-	})
-	return w, err
 }

@@ -31,7 +31,7 @@ Start with: ebb demo`,
 	root.SetErr(p.stderr)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(p.runCommand(), p.migrateCommand(), p.enqueueCommand(), p.statusCommand(), p.tryCommand(),
-		p.planCommand(), p.demoCommand(), p.versionCommand())
+		p.planCommand(), p.awakeCommand(), p.demoCommand(), p.versionCommand())
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true
 		if check := c.Args; check != nil {
