@@ -1,3 +1,5 @@
+//go:build unix
+
 // The program run as a program, against a real Postgres: started, killed, started again, and judged by what is in the
 // table and by the last line that it printed.
 package main
