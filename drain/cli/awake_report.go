@@ -90,7 +90,7 @@ func (r awakeJSON) print(out io.Writer) error {
 	timeout := time.Duration(r.IdleTimeoutS * float64(time.Second))
 	in := schedule.Length(timeout)
 	counts := map[string]string{"activity": "counts activity", "connections": "counts connections",
-		"unknown": "which family is not known: name it with --compute"}[r.Family]
+		"unknown": "not named (--compute): what only some of them count is a maybe"}[r.Family]
 	name := ""
 	if r.Compute != "" {
 		name = r.Compute + ", "
