@@ -28,6 +28,7 @@ func (w *wake) answer(resp response) {
 	}
 	if resp.err != nil {
 		w.fail(resp.err)
+		w.observe()
 		return
 	}
 	w.took = resp.took
@@ -46,6 +47,10 @@ func (w *wake) answer(resp response) {
 	w.takeExtended(resp)
 	w.takeReaped(asked, resp)
 	w.takeClaimed(asked.claim, resp)
+	w.observe()
+}
+
+func (w *wake) observe() {
 	if w.config.Observe != nil {
 		w.config.Observe(w.report)
 	}
@@ -96,7 +101,7 @@ func (w *wake) takeReaped(req *request, resp response) {
 		w.config.Log.Log(w.outer, level, "lease ran out: the worker was lost", "queue", r.queue, "id", r.id, "now", r.status, "last_error", r.text)
 	}
 	if req.reap {
-		w.reap = len(resp.reaped) == mostReaped
+		w.reap = len(resp.reaped) == mostReaped || resp.rowByRow
 	}
 }
 
@@ -105,11 +110,11 @@ func (w *wake) takeClaimed(asked *claim, resp response) {
 	if asked == nil {
 		return
 	}
-	if asked.alone == onlyAlone {
-		w.aloneAt, w.othersTurn = time.Now(), true
-		if len(resp.claimed) == 0 {
-			w.aloneAt = time.Now().Add(aloneAgain)
-		}
+	switch {
+	case asked.alone == onlyAlone:
+		w.aloneDue, w.othersTurn = len(resp.claimed) > 0, true
+	case asked.seek:
+		w.aloneDue, w.aloneAt = resp.aloneDue, time.Now().Add(aloneAgain)
 	}
 	bounded, newer := false, len(resp.claimed) > 0
 	for _, r := range asked.rooms {
@@ -195,7 +200,10 @@ func (w *wake) fail(err error) {
 	}
 	if w.err == nil {
 		w.err = err
-		if !errors.As(err, new(reworded)) && !errors.Is(err, ErrRefused) {
+		switch {
+		case errors.Is(err, ErrRefused) && w.link.proven: // in the middle of a run: much was claimed
+			w.err = errors.New(err.Error())
+		case !errors.As(err, new(reworded)) && !errors.Is(err, ErrRefused):
 			w.err = reworded{brief(err) + hint(err), err}
 		}
 	}

@@ -14,6 +14,9 @@ var claimStatement statement
 //go:embed claim_alone.sql
 var claimAloneStatement statement
 
+//go:embed alone_due.sql
+var aloneDueStatement statement
+
 // maxPayloads is the most payload, in bytes, that one claim brings; what is larger by itself comes alone.
 const maxPayloads = 16 << 20
 
@@ -25,6 +28,7 @@ type claim struct {
 	only  []int64 // nil: any
 	large bool    // a payload over maxPayloads may come
 	alone alone
+	seek  bool // tell whether a job that has to run alone is due
 }
 
 // An alone says whether a job that has to run alone may come. That needs an empty hand.
@@ -73,6 +77,18 @@ func (b *batch) claim(run string, c claim, to *[]claimed) {
 			"queues": queues, "leases": leases, "run": run, "skip": skip, "only": c.only,
 		}).Query(func(rows pgx.Rows) error { return readClaimed(rows, run, true, to) })
 	}
+}
+
+func (b *batch) aloneDue(c claim, to *bool) {
+	b.queue(aloneDueStatement, pgx.StrictNamedArgs{"queues": c.queues(), "skip": append([]int64{}, c.skip...)}).
+		QueryRow(func(row pgx.Row) error { return row.Scan(to) })
+}
+
+func (c claim) queues() (names []string) {
+	for _, r := range c.rooms {
+		names = append(names, r.queue)
+	}
+	return names
 }
 
 func readClaimed(rows pgx.Rows, run string, alone bool, to *[]claimed) error {

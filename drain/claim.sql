@@ -51,7 +51,7 @@ claimed as (
                           then format('attempt %s of %s, %s, run %s: not started: its attempts were spent before%s',
                                       j.attempts, j.max_attempts,
                                       to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), @run::text,
-                                      coalesce('; ' || left(j.last_error, 4096), ''))
+                                      coalesce('; before that: ' || left(j.last_error, 1000), ''))
                           else j.last_error end
     from taken t
     where j.id = t.id and (t.total <= @bytes or t.nth = 1)

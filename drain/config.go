@@ -55,7 +55,8 @@ type Config struct {
 	Host, Version string
 	// Log gets what happens on the way; nothing is logged unless set.
 	Log *slog.Logger
-	// Observe, where set, is called with the report so far after every exchange, from the run's own goroutine.
+	// Observe, where set, is called with the report so far at the start and after every exchange but the last, from the
+	// run's own goroutine.
 	Observe func(Report)
 }
 
@@ -91,6 +92,9 @@ func (c Config) Check() error {
 	wrong := func(format string, args ...any) { mistakes = append(mistakes, refuse(format, args...)) }
 	if c.Database == nil {
 		wrong("DATABASE_URL: no database is given")
+	}
+	if _, err := schemaOf(c.Schema); err != nil {
+		mistakes = append(mistakes, err)
 	}
 	if len(c.Queues) == 0 {
 		wrong("no queue has a handler: give one, for example EBB_QUEUE_EMAIL_COMMAND=./send-email")

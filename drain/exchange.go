@@ -42,6 +42,14 @@ type request struct {
 	record   *record
 }
 
+// skip are the rows that a reap leaves out too, because they cannot be changed.
+func (r request) skip() []int64 {
+	if r.claim == nil {
+		return []int64{}
+	}
+	return append([]int64{}, r.claim.skip...)
+}
+
 // A response is what came of it.
 type response struct {
 	err error
@@ -56,6 +64,7 @@ type response struct {
 	// unclaimable rows made the claim fail, so that it was done row by row.
 	unclaimable []int64
 	rowByRow    bool
+	aloneDue    bool
 	now         time.Time // of the database, when the connection was opened
 	next        *time.Duration
 	left        *left
@@ -68,7 +77,8 @@ type response struct {
 // row where one row makes it fail. connecting bounds the wait for a connection.
 func (l *link) exchange(ctx, connecting context.Context, req request) response {
 	resp := l.repeat(ctx, connecting, &req)
-	if resp.err != nil && ctx.Err() == nil && isRowTrouble(resp.err) && (len(req.settles) > 0 || req.claim != nil) {
+	if resp.err != nil && ctx.Err() == nil && isRowTrouble(resp.err) &&
+		(len(req.settles) > 0 || len(req.extends) > 0 || req.claim != nil) {
 		resp = l.rowByRow(ctx, connecting, req)
 	}
 	if resp.err == nil {
@@ -116,7 +126,7 @@ func (l *link) account(ctx, connecting context.Context, req request, resp *respo
 // repeat does a request until it succeeds or its error is one that stays.
 func (l *link) repeat(ctx, connecting context.Context, req *request) (resp response) {
 	tries := 0
-	resp.err = again(ctx, l.config.ConnectTimeout, func(ctx context.Context) error {
+	resp.err = again(ctx, answerTime+l.config.ConnectTimeout, func(ctx context.Context) error {
 		if err := l.open(connecting); err != nil {
 			return err
 		}
@@ -132,7 +142,7 @@ func (l *link) repeat(ctx, connecting context.Context, req *request) (resp respo
 			req.strays = true // a claim may have been committed, and its answer lost
 			l.config.Log.Warn("connection lost, doing the exchange again", "error", brief(err))
 			return retry.RetryableError(err)
-		case passing:
+		case passing, strained:
 			if tries < 4 {
 				l.config.Log.Info("doing the exchange again", "error", brief(err))
 				return retry.RetryableError(err)
@@ -168,10 +178,13 @@ func (l *link) once(ctx context.Context, req request) (response, error) {
 		b.extend(req.run, req.extends, &resp.extended)
 	}
 	if req.reap {
-		b.reap(req.only, &resp.reaped)
+		b.reap(req.only, req.skip(), &resp.reaped)
 	}
 	if req.claim != nil {
 		b.claim(req.run, *req.claim, &resp.claimed)
+	}
+	if req.claim != nil && req.claim.seek {
+		b.aloneDue(*req.claim, &resp.aloneDue)
 	}
 	if req.suspects != nil {
 		b.suspects(*req.suspects, &resp.suspects)

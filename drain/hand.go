@@ -58,9 +58,10 @@ type hand struct {
 	skip  []int64 // ids that this run released, left out of its claims
 
 	// Jobs that run alone. first is the database's time at the first claim, half is when half of the budget is spent; aloneAt is when
-	// their turn comes although others are due, othersTurn whether those are before them.
-	first, half, aloneAt  time.Time
-	pastFirst, othersTurn bool
+	// they are looked for again although others are due; aloneDue says that there is one, othersTurn that the others come
+	// before it.
+	first, half, aloneAt            time.Time
+	pastFirst, aloneDue, othersTurn bool
 
 	claimed   int
 	exhausted bool          // the last claim got less than it asked for, and nothing was settled since

@@ -146,7 +146,7 @@ func (w *wake) advance(now time.Time) (at time.Time) {
 	return at
 }
 
-// beginStop ends the claiming; the first reason stands, the nearer end wins.
+// beginStop ends the claiming. The first stop stands, and ends no later than the budget.
 func (w *wake) beginStop(reason string, end time.Time) {
 	if w.stop.begun() {
 		return
@@ -225,7 +225,7 @@ func (w *wake) learn(j *work, err error) {
 
 func with(names []string, name string) []string {
 	if i, found := slices.BinarySearch(names, name); !found {
-		return slices.Insert(names, i, name)
+		return slices.Insert(slices.Clone(names), i, name) // a report that was handed out keeps its own
 	}
 	return names
 }

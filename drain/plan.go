@@ -45,7 +45,8 @@ func (h *hand) claims(now time.Time) *claim {
 	if h.stop.begun() || len(h.running) >= h.slots || h.noMore != "" {
 		return nil
 	}
-	inHand := len(h.waiting) + len(h.running) // what is finished is settled in the same exchange
+	// What is finished is settled in the same exchange, unless somebody has it locked.
+	inHand := len(h.waiting) + len(h.running) + len(h.finished) - len(h.ready(now))
 	for _, w := range h.waiting {
 		if w.alone || w.queue.running < w.queue.Concurrency {
 			return nil
@@ -74,26 +75,24 @@ func (h *hand) claims(now time.Time) *claim {
 	}
 	kind := noneAlone
 	switch {
-	case h.aloneIsDue(now) && inHand > 0:
+	case h.aloneDue && !h.othersTurn && inHand > 0:
 		return nil
-	case h.aloneIsDue(now):
+	case h.aloneDue && !h.othersTurn:
 		kind, most = onlyAlone, 1
 	case inHand == 0:
 		kind = elseAlone
 	}
 	return &claim{
-		most: most, rooms: rooms, skip: h.skip, alone: kind,
+		most: most, rooms: rooms, skip: slices.Concat(h.skip, h.kept), alone: kind, seek: h.seeksAlone(now),
 		large: !slices.ContainsFunc(append(h.waiting, h.running...), func(w *work) bool { return len(w.job.Payload) > maxPayloads }),
 	}
 }
 
-// aloneIsDue says whether jobs that have to run alone take their turn although others are due: once all is done that was
+// seeksAlone says whether a claim asks for jobs that have to run alone although others are due: once all is done that was
 // due at the run's first claim, or half of the budget is spent. From then on they and the others take turns.
-func (h *hand) aloneIsDue(now time.Time) bool {
-	if h.aloneAt.IsZero() && (h.pastFirst || !now.Before(h.half) || h.config.MaxJobs > 0 && 2*h.claimed >= h.config.MaxJobs) {
-		h.aloneAt = now
-	}
-	return !h.aloneAt.IsZero() && !now.Before(h.aloneAt) && !h.othersTurn
+func (h *hand) seeksAlone(now time.Time) bool {
+	late := h.pastFirst || !now.Before(h.half) || h.config.MaxJobs > 0 && 2*h.claimed >= h.config.MaxJobs
+	return late && !h.aloneDue && !now.Before(h.aloneAt)
 }
 
 // company is how long a finished job waits for others while its slot is idle: no longer than the last exchange took, or,

@@ -24,8 +24,8 @@ type reaped struct {
 	text     string
 }
 
-func (b *batch) reap(only []int64, to *[]reaped) {
-	b.queue(reapStatement, pgx.StrictNamedArgs{"most": mostReaped, "only": only}).Query(func(rows pgx.Rows) error {
+func (b *batch) reap(only, skip []int64, to *[]reaped) {
+	b.queue(reapStatement, pgx.StrictNamedArgs{"most": mostReaped, "only": only, "skip": skip}).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var r reaped
 			if err := rows.Scan(&r.id, &r.queue, &r.attempts, &r.status, &r.text); err != nil {

@@ -1,7 +1,7 @@
 -- Takes back leases that ran out: queued again, or failed when the attempts are spent. The first wake that a job with
 -- a single attempt was lost in gives that attempt back, since it may never have started.
 --
--- in:    @most; @only: null, or the ids that may be reaped
+-- in:    @most; @only: null, or the ids that may be reaped; @skip: ids that are left out
 -- out:   id, queue, attempts, status, last_error of each row
 -- locks: the rows, in id order; what is locked is skipped: its owner may be settling it right now
 -- index: ebb_jobs_running
@@ -11,7 +11,7 @@ with expired as materialized (
     select id
     from {schema}.jobs
     where status = 'running' and (locked_until is null or locked_until <= now())
-      and (@only::bigint[] is null or id = any (@only))
+      and (@only::bigint[] is null or id = any (@only)) and id <> all (@skip::bigint[])
     order by id
     limit @most
     for no key update skip locked

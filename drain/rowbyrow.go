@@ -17,11 +17,7 @@ type suspect struct {
 }
 
 func (b *batch) suspects(c claim, to *[]suspect) {
-	var queues []string
-	for _, r := range c.rooms {
-		queues = append(queues, r.queue)
-	}
-	b.queue(suspectsStatement, pgx.StrictNamedArgs{"queues": queues, "most": c.most, "skip": append([]int64{}, c.skip...)}).
+	b.queue(suspectsStatement, pgx.StrictNamedArgs{"queues": c.queues(), "most": c.most, "skip": append([]int64{}, c.skip...)}).
 		Query(func(rows pgx.Rows) error {
 			for rows.Next() {
 				var s suspect
@@ -55,13 +51,37 @@ func (l *link) rowByRow(ctx, connecting context.Context, req request) response {
 			return resp
 		}
 	}
-	req.settles = nil
+	extended, err := l.extendRowByRow(ctx, connecting, req)
+	if err != nil {
+		return response{err: err, settled: settled}
+	}
+	req.settles, req.extends = nil, nil
 	resp := l.repeat(ctx, connecting, &req)
 	if resp.err != nil && isRowTrouble(resp.err) && req.claim != nil {
 		resp = l.claimRowByRow(ctx, connecting, req)
 	}
-	resp.settled = settled
+	resp.settled, resp.extended = settled, extended
 	return resp
+}
+
+// extendRowByRow extends leases one an exchange. What cannot be extended now is asked for again, as if it were locked.
+func (l *link) extendRowByRow(ctx, connecting context.Context, req request) (map[int64]standing, error) {
+	all := map[int64]standing{}
+	for _, h := range req.extends {
+		resp := l.repeat(ctx, connecting, &request{run: req.run, extends: []holding{h}})
+		switch {
+		case resp.err == nil:
+			if s, ok := resp.extended[h.id]; ok {
+				all[h.id] = s
+			}
+		case isRowTrouble(resp.err):
+			l.config.Log.Error("the lease cannot be extended", "id", h.id, "attempt", h.attempt, "error", brief(resp.err))
+			all[h.id] = locked
+		default:
+			return nil, resp.err
+		}
+	}
+	return all, nil
 }
 
 // claimRowByRow reaps and claims the rows that a request would have, one an exchange.
@@ -71,7 +91,8 @@ func (l *link) claimRowByRow(ctx, connecting context.Context, req request) (all 
 		return looked
 	}
 	all.sent, all.took, all.rowByRow = looked.sent, looked.took, true
-	room := req.claim.most
+	room, through := req.claim.most, 0
+	var passed error // as if it were one row's fault
 	for _, s := range looked.suspects {
 		one := request{run: req.run}
 		if s.expired {
@@ -84,6 +105,7 @@ func (l *link) claimRowByRow(ctx, connecting context.Context, req request) (all 
 		resp := l.repeat(ctx, connecting, &one)
 		switch {
 		case resp.err == nil:
+			through++
 			all.reaped, all.claimed = append(all.reaped, resp.reaped...), append(all.claimed, resp.claimed...)
 			if len(all.claimed) >= room {
 				return all
@@ -92,10 +114,16 @@ func (l *link) claimRowByRow(ctx, connecting context.Context, req request) (all 
 			l.config.Log.Error("the job cannot be claimed or reaped; it is left as it is and skipped by this run",
 				"id", s.id, "error", brief(resp.err))
 			all.unclaimable = append(all.unclaimable, s.id)
+			if diagnoseTrouble(resp.err) == passing {
+				passed = resp.err
+			}
 		default:
 			all.err = resp.err
 			return all
 		}
+	}
+	if through == 0 && passed != nil { // no row got through, so it was none of theirs
+		all.err = passed
 	}
 	return all
 }

@@ -50,6 +50,39 @@ func TestRowsThatCannotBeChanged(t *testing.T) {
 	}
 }
 
+// However many expired rows cannot be given back, those behind them are, in the same wake.
+func TestManyRowsThatCannotBeReaped(t *testing.T) {
+	r := newRig(t)
+	r.exec(`insert into ebb.jobs (payload, status, attempts, locked_until) select '{}', 'running', 1, now() from generate_series(1, 40)`)
+	r.exec(`create function refuse() returns trigger language plpgsql as
+		$$begin if new.id <= 15 and new.status = 'queued' then raise exception 'not this one'; end if; return new; end$$;
+		create trigger refuse before update on ebb.jobs for each row execute function refuse()`)
+	if report := r.run(r.config(nil)); report.Done != 25 || report.Reaped != 25 {
+		t.Errorf("report %+v", report)
+	}
+}
+
+// A lease that a trigger lets nobody extend ends with its job, not with the run, and the others are extended.
+func TestLeaseThatCannotBeExtended(t *testing.T) {
+	r := newRig(t)
+	r.exec(`insert into ebb.jobs (payload) select '{}' from generate_series(1, 3)`)
+	r.exec(`create function refuse() returns trigger language plpgsql as
+		$$begin if new.id = 1 and old.status = 'running' and new.status = 'running' then raise exception 'not this one'; end if; return new; end$$;
+		create trigger refuse before update on ebb.jobs for each row execute function refuse()`)
+	config := r.config(func(ctx context.Context, job drain.Job) error {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(2500 * time.Millisecond): // longer than two leases
+			return nil
+		}
+	})
+	config.Lease = time.Second
+	if report := r.run(config); report.Done != 2 || report.Lost != 1 || report.Stopped != drain.StoppedEmpty {
+		t.Errorf("report %+v", report)
+	}
+}
+
 // Case 11: giving an expired row back breaks a unique index of the user's.
 func TestReapThatBreaksAUniqueIndex(t *testing.T) {
 	r := newRig(t)

@@ -47,6 +47,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 		handlers: handlers, cancel: cancel, hard: hard, cut: cut,
 	}
 	defer w.link.drop()
+	w.observe()
 	w.drain()
 	w.leftovers()
 	w.conclude()
@@ -105,9 +106,13 @@ func (w *wake) recordRun() {
 	for _, q := range w.queues {
 		rec.queues = append(rec.queues, q.Name)
 	}
-	resp := w.link.exchange(ctx, ctx, request{run: w.run, strays: w.report.Claimed > 0, inHand: w.ids(), record: &rec})
+	resp := w.link.exchange(ctx, ctx, request{run: w.run, strays: true, inHand: w.ids(), record: &rec})
 	if resp.err != nil {
 		w.config.Log.Warn("the run could not be recorded, and what is left is not known", "error", brief(resp.err))
+		if w.err == nil && !w.stop.begun() {
+			w.err = reworded{"the run could not be recorded: " + brief(resp.err) + hint(resp.err), resp.err}
+			w.report.Stopped, w.report.Error = StoppedError, brief(w.err)
+		}
 		return
 	}
 	r, l := &w.report, resp.left

@@ -22,6 +22,8 @@ const (
 	permanent trouble = iota
 	// passing errors leave the connection usable and the exchange undone: deadlock, serialization, a lock not got.
 	passing
+	// strained is passing too, but doing the exchange row by row would help nobody: the server is out of something.
+	strained
 	// cut means that the connection is gone or was never there, and that whether the exchange was done is not known.
 	cut
 	// rowTrouble is an error that a row's own content caused, so that the same exchange would fail again.
@@ -66,8 +68,8 @@ func troubleOf(pg *pgconn.PgError) trouble {
 		return passing
 	case class == "08", class == "57", pg.Code == "53300", pg.Code == "25006":
 		return cut
-	case class == "53": // out of memory, disk or locks
-		return passing
+	case class == "53": // out of memory, disk or locks: no row's fault
+		return strained
 	case pg.Code == "XX000" && isWaking(pg.Message):
 		return cut
 	case class == "22", class == "23", class == "P0", class == "38", class == "39", class == "27", class == "44":

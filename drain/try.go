@@ -3,6 +3,7 @@ package drain
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,6 +27,9 @@ func (c Config) Try(ctx context.Context, queueName string, payload []byte) (Tria
 	}
 	if err := c.Check(); err != nil {
 		return Trial{}, err
+	}
+	if !slices.ContainsFunc(c.Queues, func(q Queue) bool { return q.Name == queueName }) {
+		return Trial{}, refuse("queue %s has no handler", queueName)
 	}
 	c = c.withDefaults()
 	q := newHand(c, never).queue(queueName)

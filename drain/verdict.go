@@ -6,7 +6,8 @@ import (
 )
 
 // ErrLeaseLost is the cause of a handler's context that ended because another run may own the job by now, and what
-// [Job.CompleteTx] returns then. Whatever the handler returns, nothing is written for the job.
+// [Job.CompleteTx] returns then. Whatever the handler returns, nothing is written for the job,
+// unless it called CompleteTx: then the row decides.
 var ErrLeaseLost = errors.New("the lease on this job is lost")
 
 // ErrStopped is the cause of a handler's context that ended because the run has to end: a signal, the budget or the

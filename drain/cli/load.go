@@ -41,7 +41,7 @@ func load(environ map[string]string, by given) (Config, []error) {
 	}
 	for _, name := range c.PassEnv {
 		if strings.ContainsAny(name, "= \t") {
-			mistakes = append(mistakes, fmt.Errorf("%s: %q is not a variable's name; separate names with commas", origin["EBB_PASS_ENV"], name))
+			mistakes = append(mistakes, fmt.Errorf("%s: %q is not a variable's name; separate names with commas, and give no values", origin["EBB_PASS_ENV"], before(name)))
 		}
 	}
 	c.Groups = map[string]Group{}
@@ -55,6 +55,12 @@ func load(environ map[string]string, by given) (Config, []error) {
 		mistakes = append(mistakes, fmt.Errorf("%s: %w", origin["EBB_SCHEMA"], err))
 	}
 	return c, append(mistakes, unknown(environ)...)
+}
+
+// before is what stands before the value, which may be a secret.
+func before(entry string) string {
+	name, _, _ := strings.Cut(entry, "=")
+	return name
 }
 
 // parse fills in a struct of settings from values by the names of their variables. A prefix stands in place of that of
@@ -110,6 +116,9 @@ func misread(s Setting, value string) error {
 	}
 	if s.field == "Command" {
 		return nil // its own quotes, and lines, are its business
+	}
+	if strings.Contains(value, "://") || strings.Contains(value, "password=") { // it may hold a secret: not a word of it
+		return errors.New("it holds a connection URL, which belongs into DATABASE_URL or into the file that DATABASE_URL_FILE names")
 	}
 	if s.kind == reflect.TypeFor[schedule.Set]() {
 		return nil // it has lines, and its parser says what is wrong with each

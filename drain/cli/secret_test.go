@@ -9,6 +9,22 @@ import (
 	"testing"
 )
 
+// A URL that ends up in another variable is refused without a word of it.
+func TestURLInTheWrongPlace(t *testing.T) {
+	const url = "postgres://joe:hunter2hunter2@db/jobs"
+	for _, s := range configSettings() {
+		for _, value := range []string{url, "\"" + url + "\"", url + "\nmore", "host=db password=hunter2hunter2", "DATABASE_URL=" + url} {
+			if s.Variable == "DATABASE_URL" && value == url {
+				continue
+			}
+			got := setup{env: map[string]string{"DATABASE_URL": nowhere, s.Variable: value}}.ebb("run", "--connect-timeout", "10ms", "--", "true")
+			if strings.Contains(got.stdout+got.stderr, "hunter2") {
+				t.Errorf("%s=%q: %s%s", s.Variable, value, got.stdout, got.stderr)
+			}
+		}
+	}
+}
+
 func TestSecretIsNeverPrinted(t *testing.T) {
 	const password = "hunter2hunter2"
 	c := Config{DatabaseURL: secret("postgres://u:" + password + "@h/d")}

@@ -70,6 +70,9 @@ func (p *process) await(ctx context.Context, printed <-chan struct{}, killAfter 
 		}
 		e.strays = true
 	case <-ctx.Done():
+		if closed(p.exited, 0) && !p.groupAlive() {
+			return e // both came at once, and its own end was first
+		}
 		e.told = true
 		p.terminate()
 		if p.gone(killAfter) {
