@@ -71,6 +71,7 @@ func (w *wake) takeExtended(resp response) {
 			if j.cancel == nil {
 				return false
 			}
+			j.gone = true
 			j.cancel(ErrLeaseLost)
 		}
 		return true

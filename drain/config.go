@@ -200,9 +200,10 @@ func (c Config) lease(q *Queue) time.Duration {
 }
 
 // covers is what a lease must still hold for when a job that waited in hand is started: all that the job may take, or
-// half of a lease that is shorter than that.
+// half of a lease that is shorter than that. A lease that is hardly longer counts as shorter: by the time its answer is
+// here it no longer covers the job, however often it is extended.
 func (c Config) covers(q *Queue) time.Duration {
-	if need := q.Timeout + c.Grace; c.lease(q) >= need {
+	if need := q.Timeout + c.Grace; c.lease(q) >= need+min(need/10, time.Minute) {
 		return need
 	}
 	return c.lease(q) / 2

@@ -122,13 +122,25 @@ func unstarted(job Job) settlement {
 // call runs a handler and always comes back with an ending, also after a panic or a Goexit.
 func call(ctx context.Context, h Handler, job Job, done func(error)) {
 	err := errors.New("handler exited without returning (runtime.Goexit)")
+	defer func() { done(err) }() // whatever the defer below comes to
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %s\n%s", panicText(r), panicFrames())
 		}
-		done(err)
 	}()
-	err = h(ctx, job)
+	err = plain(h(ctx, job))
+}
+
+// plain takes from a handler's error what is needed of it, here, where its methods can end no goroutine but its own.
+func plain(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := errors.New(storable(errorText(err)))
+	if v := verdictOf(err); v != nil {
+		return &verdict{v.kind, v.delay, text}
+	}
+	return text
 }
 
 func panicText(r any) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -42,6 +43,11 @@ type request struct {
 	record   *record
 }
 
+// part is a request that does a part of this one. It knows what is in hand, for where it is cut it gives back the rest.
+func (r request) part() request {
+	return request{run: r.run, inHand: slices.Clone(r.inHand)}
+}
+
 // skip are the rows that a reap leaves out too, because they cannot be changed.
 func (r request) skip() []int64 {
 	if r.claim == nil {
@@ -78,7 +84,7 @@ type response struct {
 func (l *link) exchange(ctx, connecting context.Context, req request) response {
 	resp := l.repeat(ctx, connecting, &req)
 	if resp.err != nil && ctx.Err() == nil && isRowTrouble(resp.err) &&
-		(len(req.settles) > 0 || len(req.extends) > 0 || req.claim != nil) {
+		(len(req.settles) > 0 || len(req.extends) > 0 || req.claim != nil && diagnoseTrouble(resp.err) == rowTrouble) {
 		resp = l.rowByRow(ctx, connecting, req)
 	}
 	if resp.err == nil {
@@ -103,7 +109,12 @@ func (l *link) account(ctx, connecting context.Context, req request, resp *respo
 	if len(open) == 0 {
 		return nil
 	}
-	found := l.repeat(ctx, connecting, &request{run: req.run, held: open})
+	look := req.part()
+	for _, c := range resp.claimed {
+		look.inHand = append(look.inHand, c.job.ID)
+	}
+	look.held = open
+	found := l.repeat(ctx, connecting, &look)
 	if found.err != nil {
 		return found.err
 	}

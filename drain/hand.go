@@ -21,6 +21,7 @@ type work struct {
 	cancel  context.CancelCauseFunc
 	expiry  *time.Timer // cancels the handler where the lease ends unconfirmed
 	leaveAt time.Time   // it is overdue, and abandoned then
+	gone    bool        // its lease is lost: nothing is asked for it any more
 	left    bool        // abandoned: whatever its handler returns comes too late
 
 	ended      time.Time

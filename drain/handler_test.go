@@ -20,6 +20,11 @@ type hostile struct{}
 
 func (hostile) Error() string { panic("no text") }
 
+// leaving is an error that ends the goroutine which asks for its text.
+type leaving struct{}
+
+func (leaving) Error() string { runtime.Goexit(); return "" }
+
 type quiet struct{}
 
 func (quiet) Error() string { return "" }
@@ -39,6 +44,8 @@ func TestHandlerEndings(t *testing.T) {
 		{func() error { nilMap["a"] = 1; return nil }, "assignment to entry in nil map\n"},
 		{func() error { runtime.Goexit(); return nil }, "handler exited without returning"},
 		{func() error { panic(hostile{}) }, "panic: drain_test.hostile: "},
+		{func() error { return leaving{} }, "handler exited without returning"},
+		{func() error { panic(leaving{}) }, "handler exited without returning"},
 		{func() error { return hostile{} }, "PANIC=Error method: no text"},
 		{func() error { return quiet{} }, "drain_test.quiet without a text"},
 	}

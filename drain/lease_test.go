@@ -81,6 +81,35 @@ func TestShortLeaseIsExtended(t *testing.T) {
 	r.want(`select count(*) from ebb.jobs where status = 'done' and attempts = 1`, "(3)")
 }
 
+// A lease that is just as long as the job may take does not keep it from starting, nor the run from resting.
+func TestLeaseOfTimeoutAndGrace(t *testing.T) {
+	for _, lease := range []time.Duration{1999, 2000, 2001, 2050, 2300} {
+		r := newRig(t)
+		r.exec(`insert into ebb.jobs (payload) select '{}' from generate_series(1, 3)`)
+		config := r.config(nil)
+		config.Lease, config.JobTimeout, config.Grace = lease*time.Millisecond, 1500*time.Millisecond, 500*time.Millisecond
+		if report := r.run(config); report.Done != 3 || report.Exchanges > 4 {
+			t.Errorf("lease %v: %+v", lease, report)
+		}
+	}
+}
+
+// A handler that goes on after its lease is lost is not asked for again.
+func TestLostLeaseIsAskedForOnce(t *testing.T) {
+	r := newRig(t)
+	r.exec(`insert into ebb.jobs (payload) values ('{}')`)
+	config := r.config(func(ctx context.Context, job drain.Job) error {
+		r.exec(`update ebb.jobs set attempts = attempts + 1`)
+		<-ctx.Done()
+		<-time.After(2 * time.Second) // it goes on for a while
+		return nil
+	})
+	config.Lease = time.Second
+	if report := r.run(config); report.Lost != 1 || report.Exchanges > 8 {
+		t.Errorf("%+v", report)
+	}
+}
+
 // An extension is fenced: it never revives a job that was settled or taken meanwhile, and the handler is told.
 func TestLostLeaseCancelsTheHandler(t *testing.T) {
 	for _, change := range []string{

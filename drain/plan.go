@@ -115,7 +115,7 @@ func (h *hand) settleAt(now time.Time, idle bool) time.Time {
 	switch {
 	case len(h.running) == 0, slices.ContainsFunc(h.finished, func(w *work) bool { return w.started.IsZero() }):
 		return now
-	case idle, len(h.waiting) == 0:
+	case idle:
 		return oldest.Add(h.company())
 	}
 	return oldest.Add(unsettled)
@@ -127,6 +127,8 @@ func (h *hand) settleAt(now time.Time, idle bool) time.Time {
 func (h *hand) extendAt(w *work, now time.Time) time.Time {
 	var at time.Time
 	switch {
+	case w.gone:
+		return never
 	case !w.started.IsZero() && !w.leaseEnd().Before(w.started.Add(w.queue.Timeout+h.config.Grace)):
 		return never
 	case !w.started.IsZero():

@@ -19,7 +19,7 @@ counted as (
             from (select from {schema}.jobs j
                   where j.status = 'queued' and j.queue = n.queue and j.run_at <= now() limit @most::int) d) as due,
            (select j.run_at from {schema}.jobs j
-            where j.status = 'queued' and j.queue = n.queue and j.run_at > now() and j.run_at < 'infinity'
+            where j.status = 'queued' and j.queue = n.queue and j.run_at > now() and j.run_at < '9999-12-31' -- the last year that JSON's times have
             order by j.run_at limit 1) as next
     from names n
     where n.queue is not null

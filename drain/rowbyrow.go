@@ -3,8 +3,10 @@ package drain
 import (
 	"context"
 	_ "embed"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 //go:embed suspects.sql
@@ -36,7 +38,9 @@ func (b *batch) suspects(c claim, to *[]suspect) {
 func (l *link) rowByRow(ctx, connecting context.Context, req request) response {
 	settled := map[int64]outcome{}
 	for _, s := range req.settles {
-		resp := l.repeat(ctx, connecting, &request{run: req.run, settles: []settlement{s}})
+		one := req.part()
+		one.settles = []settlement{s}
+		resp := l.repeat(ctx, connecting, &one)
 		switch {
 		case resp.err == nil:
 			if o, ok := resp.settled[s.id]; ok {
@@ -57,7 +61,7 @@ func (l *link) rowByRow(ctx, connecting context.Context, req request) response {
 	}
 	req.settles, req.extends = nil, nil
 	resp := l.repeat(ctx, connecting, &req)
-	if resp.err != nil && isRowTrouble(resp.err) && req.claim != nil {
+	if resp.err != nil && diagnoseTrouble(resp.err) == rowTrouble && req.claim != nil {
 		resp = l.claimRowByRow(ctx, connecting, req)
 	}
 	resp.settled, resp.extended = settled, extended
@@ -68,7 +72,9 @@ func (l *link) rowByRow(ctx, connecting context.Context, req request) response {
 func (l *link) extendRowByRow(ctx, connecting context.Context, req request) (map[int64]standing, error) {
 	all := map[int64]standing{}
 	for _, h := range req.extends {
-		resp := l.repeat(ctx, connecting, &request{run: req.run, extends: []holding{h}})
+		one := req.part()
+		one.extends = []holding{h}
+		resp := l.repeat(ctx, connecting, &one)
 		switch {
 		case resp.err == nil:
 			if s, ok := resp.extended[h.id]; ok {
@@ -86,15 +92,20 @@ func (l *link) extendRowByRow(ctx, connecting context.Context, req request) (map
 
 // claimRowByRow reaps and claims the rows that a request would have, one an exchange.
 func (l *link) claimRowByRow(ctx, connecting context.Context, req request) (all response) {
-	looked := l.repeat(ctx, connecting, &request{run: req.run, suspects: req.claim})
+	look := req.part()
+	look.suspects = req.claim
+	looked := l.repeat(ctx, connecting, &look)
 	if looked.err != nil {
 		return looked
 	}
 	all.sent, all.took, all.rowByRow = looked.sent, looked.took, true
 	room, through := req.claim.most, 0
-	var passed error // as if it were one row's fault
+	var timeout error
 	for _, s := range looked.suspects {
-		one := request{run: req.run}
+		one := req.part()
+		for _, c := range all.claimed {
+			one.inHand = append(one.inHand, c.job.ID)
+		}
 		if s.expired {
 			one.reap, one.only = true, []int64{s.id}
 		} else {
@@ -110,22 +121,27 @@ func (l *link) claimRowByRow(ctx, connecting context.Context, req request) (all 
 			if len(all.claimed) >= room {
 				return all
 			}
-		case isRowTrouble(resp.err):
+		case diagnoseTrouble(resp.err) == rowTrouble: // locked rows are skipped: what waits for a lock is no row's fault
 			l.config.Log.Error("the job cannot be claimed or reaped; it is left as it is and skipped by this run",
 				"id", s.id, "error", brief(resp.err))
 			all.unclaimable = append(all.unclaimable, s.id)
-			if diagnoseTrouble(resp.err) == passing {
-				passed = resp.err
+			if isStatementTimeout(resp.err) {
+				timeout = resp.err
 			}
 		default:
 			all.err = resp.err
 			return all
 		}
 	}
-	if through == 0 && passed != nil { // no row got through, so it was none of theirs
-		all.err = passed
+	if through == 0 && timeout != nil { // no row got through in time, so it was none of theirs
+		all.err = timeout
 	}
 	return all
+}
+
+func isStatementTimeout(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "57014"
 }
 
 func isRowTrouble(err error) bool {

@@ -83,6 +83,30 @@ func TestLeaseThatCannotBeExtended(t *testing.T) {
 	}
 }
 
+// A row whose text Postgres cannot print is left where it is; the others are done.
+func TestPayloadThatCannotBePrinted(t *testing.T) {
+	r := newRig(t)
+	r.exec(`insert into ebb.jobs (payload, run_at) select to_jsonb(repeat(chr(1), 200000000)), now() - interval '1 h'`)
+	r.exec(`insert into ebb.jobs (payload) select '{}' from generate_series(1, 9)`)
+	if report := r.run(r.config(nil)); report.Done != 9 || report.DueLeft != 1 {
+		t.Errorf("report %+v", report)
+	}
+	r.want(`select status, attempts from ebb.jobs where id = 1`, "(queued,0)")
+}
+
+// A lock on the whole table is a failed run, and never an empty queue.
+func TestLockedTable(t *testing.T) {
+	r := newRig(t)
+	r.exec(`insert into ebb.jobs (payload) select '{}' from generate_series(1, 3)`)
+	execOn(t, schematest.Connect(t, r.url), `begin`, `lock table ebb.jobs in share row exclusive mode`)
+	config := r.config(nil)
+	config.ConnectTimeout = time.Second
+	report, err := r.try(context.Background(), config)
+	if err == nil || report.Stopped != drain.StoppedError || !strings.Contains(report.Error, "lock") {
+		t.Errorf("%v, %+v", err, report)
+	}
+}
+
 // Case 11: giving an expired row back breaks a unique index of the user's.
 func TestReapThatBreaksAUniqueIndex(t *testing.T) {
 	r := newRig(t)

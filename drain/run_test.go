@@ -2,6 +2,7 @@ package drain_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -268,6 +269,27 @@ func TestInfiniteRunAt(t *testing.T) {
 		if job.RunAt.IsZero() != (job.ID == 2) {
 			t.Errorf("job %d came with run_at %v", job.ID, job.RunAt)
 		}
+	}
+}
+
+// Times beyond the years of JSON's are nobody's trouble.
+func TestFarAwayRunAt(t *testing.T) {
+	r := newRig(t)
+	r.exec(`insert into ebb.jobs (payload, run_at) values ('{}', now()), ('{}', '294276-12-31'), ('{}', '4000-01-01 BC')`)
+	report := r.run(r.config(nil))
+	if _, err := json.Marshal(report); err != nil || report.Done != 2 || report.NextDueAt != nil {
+		t.Errorf("%v, %+v", err, report)
+	}
+}
+
+// With a single slot, too, fast jobs cost an exchange a ten.
+func TestOneSlotCostsAnExchangeATen(t *testing.T) {
+	r := newRig(t)
+	r.exec(`insert into ebb.jobs (payload) select '{}' from generate_series(1, 200)`)
+	config := r.config(func(context.Context, drain.Job) error { time.Sleep(3 * time.Millisecond); return nil })
+	config.Concurrency = 1
+	if report := r.run(config); report.Done != 200 || report.Exchanges > 23 {
+		t.Errorf("report %+v", report)
 	}
 }
 

@@ -64,15 +64,15 @@ func troubleOf(pg *pgconn.PgError) trouble {
 	switch {
 	case pg.Code == "40001", pg.Code == "40P01", pg.Code == "55P03":
 		return passing
-	case pg.Code == "57014": // statement_timeout, or a hand
-		return passing
+	case pg.Code == "57014": // statement_timeout: a row that is too much for it, or a hand
+		return rowTrouble
 	case class == "08", class == "57", pg.Code == "53300", pg.Code == "25006":
 		return cut
 	case class == "53": // out of memory, disk or locks: no row's fault
 		return strained
 	case pg.Code == "XX000" && isWaking(pg.Message):
 		return cut
-	case class == "22", class == "23", class == "P0", class == "38", class == "39", class == "27", class == "44":
+	case class == "22", class == "23", class == "54", class == "P0", class == "38", class == "39", class == "27", class == "44":
 		return rowTrouble
 	}
 	return permanent

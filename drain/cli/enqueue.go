@@ -73,6 +73,8 @@ func (e *enqueueing) read(args []string) error {
 	e.job.Queue = args[0]
 	if blank(e.job.Queue) {
 		mistakes = append(mistakes, errors.New("the name of the queue is empty"))
+	} else if err := oddName(e.job.Queue); err != nil {
+		mistakes = append(mistakes, err)
 	}
 	if !blank(e.in) {
 		if e.delay, err = parseDuration(e.in); err != nil {

@@ -87,6 +87,10 @@ func (c Config) drained(all []queue, behind dash, origin string) (picked []queue
 		picked = all
 	}
 	for _, name := range names {
+		if err := oddName(name); err != nil {
+			mistakes = append(mistakes, fmt.Errorf("%s: %w", origin, err))
+			continue
+		}
 		i := slices.IndexFunc(all, func(q queue) bool { return q.Name == name })
 		switch {
 		case i >= 0:
@@ -112,6 +116,14 @@ func (c Config) drained(all []queue, behind dash, origin string) (picked []queue
 		}
 	}
 	return picked, mistakes
+}
+
+// oddName refuses names that are hardly meant: in quotes that came along, or with control characters.
+func oddName(name string) error {
+	if isQuoted(name) || strings.ContainsFunc(name, isControl) {
+		return fmt.Errorf("the queue's name %q has quotes around it or a control character in it; take that away", name)
+	}
+	return nil
 }
 
 func howToHandle(name string) string {

@@ -59,7 +59,9 @@ func (c Command) Handle(ctx context.Context, job drain.Job) error {
 	pipes.serve(job.Payload, c.printer(ctx, job, "stdout"), c.printer(ctx, job, "stderr"))
 	killAfter := cmp.Or(c.KillAfter, defaultKillAfter)
 	ending := p.await(ctx, pipes.printed, killAfter)
-	c.Running.remove(p)
+	if c.Running.remove(p) {
+		select {} // the program is about to exit, and what a killed command came to is no answer to anything
+	}
 	pipes.finish()
 	if ending.strays && c.Log != nil {
 		c.Log.WarnContext(ctx, "killed what the command left running", "queue", job.Queue, "id", job.ID)

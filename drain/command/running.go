@@ -11,7 +11,8 @@ type Running struct {
 }
 
 // Kill kills every running command with its group, and every command that is started later. It waits for none of them,
-// returns at once, and may be called again.
+// returns at once, and may be called again. Their handlers do not return any more, so that nothing is settled by an end
+// that was none of their own: the program has to exit.
 func (r *Running) Kill() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,11 +36,13 @@ func (r *Running) add(p *process) bool {
 	return !r.killed
 }
 
-func (r *Running) remove(p *process) {
+// remove reports whether everything was killed meanwhile.
+func (r *Running) remove(p *process) bool {
 	if r == nil {
-		return
+		return false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.processes, p)
+	return r.killed
 }
