@@ -36,6 +36,9 @@ func (b *batch) suspects(c claim, to *[]suspect) {
 // where that fails too, every reap and claim in one of its own. A row that fails alone is left as it is, named in the
 // log, and skipped by this run.
 func (l *link) rowByRow(ctx, connecting context.Context, req request) response {
+	if len(req.settles)+len(req.extends) == 0 {
+		return l.claimRowByRow(ctx, connecting, req)
+	}
 	settled := map[int64]outcome{}
 	for _, s := range req.settles {
 		one := req.part()
