@@ -216,6 +216,27 @@ func needDirect(t *testing.T) {
 	}
 }
 
+// Case 65, as processes, and through the pooler where there is one: eight migrate a fresh database at once.
+func TestEightMigrateAtOnce(t *testing.T) {
+	u := schematest.Empty(t)
+	r := &rig{t, u, schematest.Connect(t, u)}
+	var all []*ebb
+	for range 8 {
+		all = append(all, r.start(nil, "migrate"))
+	}
+	for _, e := range all {
+		e.wait(0)
+		if text := e.stderr.String(); strings.Contains(text, "SQLSTATE") {
+			t.Error(text)
+		}
+	}
+	r.want(`select version from ebb.jobs_version`, "(1)")
+	r.exec(`insert into ebb.jobs (payload) values ('{}')`)
+	if report := r.run([]string{"EBB_QUEUE_DEFAULT_COMMAND=true"}); report.Done != 1 {
+		t.Errorf("%+v", report)
+	}
+}
+
 func TestEmptyWake(t *testing.T) {
 	needDirect(t)
 	r := newRig(t)
