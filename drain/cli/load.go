@@ -41,7 +41,7 @@ func load(environ map[string]string, by given) (Config, []error) {
 	}
 	for _, name := range c.PassEnv {
 		if strings.ContainsAny(name, "= \t") {
-			mistakes = append(mistakes, fmt.Errorf("%s: %q is not a variable's name; separate names with commas, and give no values", origin["EBB_PASS_ENV"], before(name)))
+			mistakes = append(mistakes, fmt.Errorf("%s: %q is not a variable's name; separate names with commas", origin["EBB_PASS_ENV"], before(name)))
 		}
 	}
 	c.Groups = map[string]Group{}
