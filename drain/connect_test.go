@@ -28,7 +28,16 @@ type door struct {
 	n      int
 }
 
-// open puts a door before the database of a rig, and gives the URL through it.
+// server is the address of the real server.
+func (r *rig) server() string {
+	u, err := url.Parse(r.url)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return u.Host
+}
+
+// door puts a door before the database of a rig, and gives the URL through it.
 func (r *rig) door(treat func(n int, client net.Conn) bool) (*door, string) {
 	r.Helper()
 	u, err := url.Parse(r.url)
@@ -40,7 +49,7 @@ func (r *rig) door(treat func(n int, client net.Conn) bool) (*door, string) {
 		r.Fatal(err)
 	}
 	r.Cleanup(func() { listener.Close() })
-	d := &door{Listener: listener, server: u.Host, treat: treat}
+	d := &door{Listener: listener, server: r.server(), treat: treat}
 	go d.serve()
 	u.Host, u.RawQuery = listener.Addr().String(), "sslmode=disable"
 	return d, u.String()
@@ -158,8 +167,7 @@ func TestConnectHasPatience(t *testing.T) {
 				return
 			}
 			t.Cleanup(func() { listener.Close() })
-			d.Listener = listener
-			d.serve()
+			(&door{Listener: listener, server: r.server()}).serve()
 		}()
 		if report := r.run(config); report.Done != 1 {
 			t.Errorf("report %+v", report)

@@ -67,16 +67,17 @@ func (w *wire) pass(to io.Writer, from io.Reader, startup bool) {
 // A cutter is a door that cuts the first connection through it.
 type cutter struct {
 	toServer, toClient wire
+	done               chan struct{} // closed when the first connection is over
 }
 
 func (r *rig) cutter(toServer, toClient int) (*cutter, string) {
-	c := &cutter{wire{cutAfter: toServer}, wire{cutAfter: toClient}}
-	var d *door
-	d, url := r.door(func(n int, client net.Conn) bool {
+	c := &cutter{wire{cutAfter: toServer}, wire{cutAfter: toClient}, make(chan struct{})}
+	_, url := r.door(func(n int, client net.Conn) bool {
 		if n > 1 {
 			return true
 		}
-		server, err := net.Dial("tcp", d.server)
+		defer close(c.done)
+		server, err := net.Dial("tcp", r.server())
 		if err != nil {
 			return false
 		}
@@ -111,6 +112,7 @@ func cutRun(r *rig, toServer, toClient int) *cutter {
 	config.Database, config.Batch, config.Concurrency = database(url), 2, 2
 	config.Log = slog.New(slog.DiscardHandler)
 	report, err := r.try(context.Background(), config)
+	<-c.done
 	where := func() { r.Errorf("cut after %d to the server, %d to the client", toServer, toClient) }
 	if err != nil || report.Stopped != drain.StoppedEmpty || report.Lost != 0 {
 		where()

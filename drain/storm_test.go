@@ -203,13 +203,12 @@ func TestStorm(t *testing.T) {
 	}
 	enqueue(200)
 	path := filepath.Join(t.TempDir(), "effects")
-	var d *door
-	d, through := r.door(func(n int, client net.Conn) bool {
+	_, through := r.door(func(n int, client net.Conn) bool {
 		switch n % 3 {
 		case 0: // cut after a while
 			time.AfterFunc(time.Duration(roll(400))*time.Millisecond, func() { client.Close() })
 		case 1:
-			server, err := net.Dial("tcp", d.server)
+			server, err := net.Dial("tcp", r.server())
 			if err != nil {
 				return false
 			}
