@@ -72,13 +72,13 @@ func decide(job Job, q *Queue, maxBackoff time.Duration, end ending) settlement 
 	case v != nil && v.kind == verdictSuspend:
 		s.release(q.Backoff)
 	case v != nil && v.kind == verdictMisconfigured:
-		s.endWithoutVerdict(job, q, maxBackoff)
+		s.endWithoutVerdict(job, q)
 	case v != nil && v.kind == verdictRetryAfter:
 		s.foreseen = true
 		s.retry(job, max(v.delay, backoff(q.Backoff, maxBackoff, job.Attempt)))
 	case errors.Is(end.cause, ErrStopped):
 		s.text = storable("interrupted, " + ErrStopped.Error() + ": " + errorText(end.err))
-		s.endWithoutVerdict(job, q, maxBackoff)
+		s.endWithoutVerdict(job, q)
 	default:
 		if t := (timedOut{}); errors.As(end.cause, &t) {
 			s.text = storable(t.Error() + ": " + errorText(end.err))
@@ -104,7 +104,7 @@ func (s *settlement) release(base time.Duration) {
 
 // endWithoutVerdict gives the attempt back while the job was lost less than three times; from then on it counts, so
 // that a job which only ever ends like this comes to an end.
-func (s *settlement) endWithoutVerdict(job Job, q *Queue, maxBackoff time.Duration) {
+func (s *settlement) endWithoutVerdict(job Job, q *Queue) {
 	if job.lost < 3 {
 		s.release(q.Backoff)
 	} else {
