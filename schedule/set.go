@@ -27,6 +27,17 @@ func (set Set) In(zone *time.Location) Set {
 	return moved
 }
 
+// WithZones names the zone in the text of each that is in another one than UTC.
+func (set Set) WithZones() Set {
+	all := slices.Clone(set)
+	for i, s := range all {
+		if zone, named := s.Zone(); !named && zone != time.UTC {
+			all[i].text, all[i].named = "CRON_TZ="+zone.String()+" "+s.five, true
+		}
+	}
+	return all
+}
+
 // zone is where times of the set are told: in the first one's zone.
 func (set Set) zone() *time.Location {
 	if len(set) == 0 {

@@ -1,0 +1,67 @@
+package deploy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed829e008e/ebb/schedule"
+)
+
+var monday = time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
+
+func lines(t *testing.T, text string) schedule.Set {
+	t.Helper()
+	set, err := schedule.ParseLines(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+func (l Limits) text() string {
+	return fmt.Sprint(l.JobTimeout, " + ", l.Grace, " < ", l.Budget, " < ", l.Deadline, " < ", l.Gap, ", late ", l.Late)
+}
+
+func TestLimits(t *testing.T) {
+	lambda := platform{"the longest timeout of a function", 15 * time.Minute}
+	job := func(d time.Duration) Asked { return Asked{JobTimeout: d} }
+	for _, test := range []struct {
+		lines    string
+		asked    Asked
+		platform platform
+		want     string
+	}{
+		{"* * * * *", Asked{}, platform{}, "17s + 11s < 45s < 52s < 1m0s, late 30s"},
+		{"*/20 * * * *", Asked{}, platform{}, "5m0s + 20s < 15m0s < 17m30s < 20m0s, late 10m0s"},
+		{"*/45 * * * *", Asked{}, platform{}, "5m0s + 20s < 11m15s < 13m7s < 15m0s, late 7m30s"},
+		{"0 3 * * *", Asked{}, platform{}, "5m0s + 20s < 1h0m0s < 1h5m0s < 24h0m0s, late 10m0s"},
+		{"CRON_TZ=America/New_York 30 1 * * *", Asked{}, platform{}, "5m0s + 20s < 45m0s < 50m0s < 1h0m0s, late 10m0s"},
+		{"0 * * * *\n50 * * * *", Asked{}, platform{}, "3m35s + 20s < 7m30s < 8m45s < 10m0s, late 5m0s"},
+		{"0 * * * *", Asked{}, lambda, "5m0s + 20s < 13m30s < 15m0s < 1h0m0s, late 10m0s"},
+		{"*/5 * * * *", Asked{}, lambda, "1m42s + 20s < 3m45s < 4m22s < 5m0s, late 2m30s"},
+		// A job timeout stretches the budget as far as there is room.
+		{"*/30 * * * *", job(25 * time.Minute), platform{}, "25m0s + 20s < 26m53s < 28m26s < 30m0s, late 10m0s"},
+		{"0 3 * * *", job(2 * time.Hour), platform{}, "2h0m0s + 20s < 2h30m25s < 2h35m25s < 24h0m0s, late 10m0s"},
+		{"*/30 * * * *", Asked{Queues: []QueueTimeout{{"EBB_QUEUE_A_TIMEOUT", 25 * time.Minute}}}, platform{}, "5m0s + 20s < 26m53s < 28m26s < 30m0s, late 10m0s"},
+		{"0 3 * * *", Asked{MaxRuntime: 5 * time.Hour, Grace: time.Minute, JobTimeout: 4 * time.Hour}, platform{}, "4h0m0s + 1m0s < 5h0m0s < 5h5m0s < 24h0m0s, late 10m0s"},
+
+		{"*/30 * * * *", Asked{MaxRuntime: time.Hour}, platform{}, "EBB_MAX_RUNTIME 1h is no less than the shortest gap of EBB_SCHEDULE, 30m (2026-11-29 23:30 UTC to 2026-11-30 00:00 UTC): shorten it, or unset it, and it is derived"},
+		{"0 * * * *", Asked{MaxRuntime: 20 * time.Minute}, lambda, "EBB_MAX_RUNTIME 20m is no less than the longest timeout of a function, 15m: shorten it, or unset it, and it is derived"},
+		{"*/20 * * * *", job(20 * time.Minute), platform{}, "EBB_JOB_TIMEOUT 20m and EBB_GRACE 20s together are no less than 15m, the longest run within the shortest gap of EBB_SCHEDULE, 20m (2026-11-29 23:40 UTC to 2026-11-30 00:00 UTC): shorten them, or have runs start less often"},
+		{"0 * * * *", Asked{MaxRuntime: 10 * time.Minute, Queues: []QueueTimeout{{"EBB_QUEUE_A_TIMEOUT", 10 * time.Minute}}}, platform{}, "EBB_QUEUE_A_TIMEOUT 10m and EBB_GRACE 20s together are no less than EBB_MAX_RUNTIME 10m: shorten them, or lengthen it"},
+		{"* * * * *", Asked{Grace: time.Minute}, platform{}, "EBB_GRACE 1m is no less than 45s, the longest run within the shortest gap of EBB_SCHEDULE, 1m (2026-11-29 23:59 UTC to 2026-11-30 00:00 UTC): shorten them, or have runs start less often"},
+	} {
+		l, err := test.asked.within(lines(t, test.lines), monday, test.platform)
+		got := l.text()
+		if err != nil {
+			got = err.Error()
+		} else if longest, _ := test.asked.longest(); max(longest, l.JobTimeout)+l.Grace >= l.Budget || l.Budget >= l.Deadline || l.Deadline >= l.Gap {
+			t.Errorf("%q: %s is not in order", test.lines, got)
+		}
+		if got != test.want {
+			t.Errorf("%q, %+v:\ngot  %s\nwant %s", strings.ReplaceAll(test.lines, "\n", "; "), test.asked, got, test.want)
+		}
+	}
+}
