@@ -14,42 +14,96 @@ import (
 var (
 	//go:embed rows.sql
 	badStatuses string
+	//go:embed nulls.sql
+	nulls string
 	//go:embed checks.sql
 	checks string
+	//go:embed adopting.sql
+	adopting string
 	//go:embed adopt.sql
 	adopt string
+	//go:embed adopt_check.sql
+	adoptCheck string
+	//go:embed adopt_end.sql
+	adoptEnd string
+)
+
+// adoption is how far the adoption of a jobs table is. A small table goes all the way in one transaction. A large one
+// takes one for each stage, so that nobody is kept from it for longer than a moment.
+type adoption int
+
+const (
+	notThere     adoption = iota // there is nothing to adopt
+	begun                        // it has its columns
+	lacksIndexes                 // and wants its indexes
+	looked                       // its rows were found to be good
+	adoptedNow                   // all that is left is what every schema gets
 )
 
 // adopt looks at a schema that was there before ebb. Nothing of ebb's names in it is fine, and so is a jobs table that
-// can become ebb's, which it then does; anything else is refused before anything was changed.
-func (m migration) adopt(ctx context.Context, tx pgx.Tx) (adopted bool, err error) {
-	jobs, err := m.taken(ctx, tx)
-	if err != nil || !jobs {
-		return false, err
+// can become ebb's, of which it then does the next stage, or all; anything else is refused before anything was changed.
+func (m migration) adopt(ctx context.Context, tx pgx.Tx) (adoption, error) {
+	var size int64
+	var isBegun, isLooked bool
+	err := tx.QueryRow(ctx, adopting, pgx.QueryExecModeExec, m.schema).Scan(&size, &isBegun, &isLooked)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return notThere, fmt.Errorf("look for the table %s.jobs: %w", m.schema, err)
 	}
+	if !isBegun {
+		jobs, err := m.taken(ctx, tx)
+		if err != nil || !jobs {
+			return notThere, err
+		}
+		if err := m.begin(ctx, tx); err != nil {
+			return notThere, err
+		}
+		if size > m.small {
+			m.log.Info("adopting a large table in several steps, beside those who use it", "table", m.schema+".jobs", "megabytes", size>>20)
+			return begun, nil
+		}
+	} else if bad, err := m.unsound(ctx, tx); err != nil || len(bad) > 0 {
+		return lacksIndexes, err
+	}
+	if !isLooked || !isBegun {
+		if err := m.alter(ctx, tx, adoptCheck); err != nil {
+			return notThere, err
+		}
+		if isBegun {
+			return looked, nil
+		}
+	}
+	return adoptedNow, m.alter(ctx, tx, adoptEnd)
+}
+
+// begin gives a table the columns that it lacks.
+func (m migration) begin(ctx context.Context, tx pgx.Tx) error {
 	if err := m.usable(ctx, tx); err != nil {
-		return false, err
+		return err
 	}
 	type check struct{ Name, Def string }
 	old, err := collect(ctx, tx, checks, pgx.RowToStructByPos[check], m.schema)
 	if err != nil {
-		return false, fmt.Errorf("read the checks of %s.jobs: %w", m.schema, err)
+		return fmt.Errorf("read the checks of %s.jobs: %w", m.schema, err)
 	}
 	var sql strings.Builder
 	for _, c := range old {
 		fmt.Fprintf(&sql, "alter table {{schema}}.jobs drop constraint %s;\n", pgx.Identifier{c.Name}.Sanitize())
 		m.log.Debug("replacing a check of the adopted table", "constraint", c.Name, "was", c.Def)
 	}
-	sql.WriteString(adopt)
-	err = run(ctx, tx, fill(sql.String(), m.schema))
+	return m.alter(ctx, tx, sql.String()+adopt)
+}
+
+// alter changes the table that is adopted.
+func (m migration) alter(ctx context.Context, tx pgx.Tx, sql string) error {
+	err := run(ctx, tx, fill(sql, m.schema))
 	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.Code == "23502" { // not_null_violation
-		return false, refuse("table %s.jobs is not one that ebb can use: %w; give those rows a value first", m.schema, err)
+	if errors.As(err, &pg) && (pg.Code == "23502" || pg.Code == "23514") { // not_null_violation, check_violation
+		return refuse("table %s.jobs is not one that ebb can use: %w; put those rows right first", m.schema, err)
 	}
 	if err != nil {
-		return false, fmt.Errorf("adopt table %s.jobs: %w", m.schema, err)
+		return fmt.Errorf("adopt table %s.jobs: %w", m.schema, err)
 	}
-	return true, nil
+	return nil
 }
 
 // usable refuses a table jobs whose columns or rows are not what ebb can make its own.
@@ -66,6 +120,15 @@ func (m migration) usable(ctx context.Context, tx pgx.Tx) error {
 		}
 		if len(bad) > 0 {
 			diffs = append(diffs, "rows have the status "+strings.Join(bad, ", "))
+		}
+		empty, err := collect(ctx, tx, fill(nulls, m.schema), pgx.RowTo[*string])
+		if err != nil {
+			return fmt.Errorf("look for nulls in %s.jobs: %w", m.schema, explain(err))
+		}
+		for _, name := range empty {
+			if name != nil {
+				diffs = append(diffs, "column "+*name+" has null values in it")
+			}
 		}
 	}
 	if len(diffs) > 0 {

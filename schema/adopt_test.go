@@ -115,7 +115,7 @@ func TestNotAdopted(t *testing.T) {
 		"generated":    {article + `, unique_key text generated always as (queue) stored`, "column unique_key is generated"},
 		"status":       {article + `); insert into public.jobs (payload, status) select '{}', unnest(array['queued', 'paused', 'o''k']`, "rows have the status 'o''k', 'paused'"},
 		"null status":  {with("status text not null", "status text") + `); insert into public.jobs (payload, status) values ('{}', null`, "rows have the status null"},
-		"null payload": {with("payload jsonb not null", "payload jsonb") + `); insert into public.jobs default values; select (1`, `column "payload" of relation "jobs" contains null values`},
+		"null payload": {with("payload jsonb not null", "payload jsonb") + `); insert into public.jobs default values; select (1`, "column payload has null values in it"},
 		"view":         {article + `); alter table public.jobs rename to j; create view public.jobs as (select * from public.j`, "view jobs"},
 		"partitioned":  {article + `); drop table public.jobs; create table public.jobs (id bigint, x int) partition by list (x`, "partitioned table jobs"},
 		"runs":         {article + `); create table public.jobs_runs (id int`, "table jobs_runs"},

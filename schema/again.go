@@ -17,6 +17,7 @@ type obstacle int
 const (
 	none   obstacle = iota // or nothing that another try would get over
 	busy                   // another migration has the lock
+	kept                   // another build of an index, a vacuum or a change keeps the table to itself
 	locked                 // someone else's lock on a table
 	raced                  // someone else changed the same at the same moment
 	exists                 // someone else has created the same, now or long ago
@@ -25,6 +26,9 @@ const (
 func classify(err error) obstacle {
 	if errors.Is(err, errBusy) {
 		return busy
+	}
+	if errors.Is(err, errKeptOut) {
+		return kept
 	}
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
@@ -55,13 +59,13 @@ func (m migration) again(ctx context.Context, try func(context.Context) error) e
 		start = time.Now()
 		err   error  // of the last try
 		who   string // was in the way of it
-		tries int    // that failed for another reason than busy
+		tries int    // that failed for another reason than busy and kept
 		said  string // in the log, who the other migration is
 	)
 	// Another migration is mostly done in a moment; if not, there is no hurry.
 	poll := retry.WithCappedDuration(500*time.Millisecond, retry.NewExponential(20*time.Millisecond))
 	backoff := retry.BackoffFunc(func() (time.Duration, bool) {
-		if classify(err) == busy {
+		if o := classify(err); o == busy || o == kept {
 			next, _ := poll.Next()
 			return next, time.Since(start) >= m.patience
 		}
@@ -79,6 +83,11 @@ func (m migration) again(ctx context.Context, try func(context.Context) error) e
 			if who = m.whoMigrates(ctx); who != "" && who != said {
 				said = who
 				m.log.Info("waiting for another migration of this schema", "schema", m.schema, "held_by", who, "at_most", m.patience)
+			}
+		case kept:
+			if who = m.whoKeepsOut(ctx); who != "" && who != said {
+				said = who
+				m.log.Info("waiting to build an index", "schema", m.schema, "held_by", who, "at_most", m.patience)
 			}
 		case locked:
 			who = m.whoBlocks(ctx)
@@ -108,6 +117,8 @@ func (m migration) name(err error, who string) error {
 	switch classify(err) {
 	case busy:
 		return fmt.Errorf("schema %s is being migrated by %s: wait until that has ended, or end it", m.schema, who)
+	case kept:
+		return fmt.Errorf("an index of schema %s could not be built, kept out by %s: run ebb migrate again when that has ended", m.schema, who)
 	case locked:
 		return fmt.Errorf("%w: could not get the lock, blocked by %s; nothing was changed: try again when that has ended", err, who)
 	case exists:

@@ -36,15 +36,26 @@ func (m migration) whoBlocks(ctx context.Context) string {
 	return m.sessions(ctx, blockers, m.schema)
 }
 
+//go:embed keepers.sql
+var keepers string
+
+// whoKeepsOut names the sessions that keep an index of the schema from being built.
+func (m migration) whoKeepsOut(ctx context.Context) string {
+	return m.sessions(ctx, keepers, m.schema)
+}
+
 // sessions says in words which sessions a query found; it is empty where there are none or they cannot be seen.
 func (m migration) sessions(ctx context.Context, sql string, arg any) string {
-	rows, err := m.conn.Query(ctx, sql, pgx.QueryExecModeExec, arg)
+	return sessions(ctx, m.conn, sql, arg)
+}
+
+func sessions(ctx context.Context, conn *pgx.Conn, sql string, arg any) string {
+	rows, err := conn.Query(ctx, sql, pgx.QueryExecModeExec, arg)
 	if err != nil {
 		return ""
 	}
 	type session struct {
-		PID                      int32
-		User, App, State, Detail string
+		Who, User, App, State, Since, Detail string
 	}
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[session])
 	if err != nil {
@@ -52,7 +63,7 @@ func (m migration) sessions(ctx context.Context, sql string, arg any) string {
 	}
 	var words []string
 	for _, s := range found {
-		w := fmt.Sprintf("pid %d (user %s, application %q, %s", s.PID, s.User, s.App, s.State)
+		w := fmt.Sprintf("%s (user %s, application %q, %s, in a transaction since %s", s.Who, s.User, s.App, s.State, s.Since)
 		if s.Detail != "" {
 			w += ", " + s.Detail
 		}

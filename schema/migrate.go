@@ -33,8 +33,8 @@ func Migrate(ctx context.Context, conn *pgx.Conn, schema string, log *slog.Logge
 	}
 	return migration{
 		conn: conn, schema: schema, log: log,
-		patience: time.Minute,
-		pauses:   []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second},
+		small: 8 << 20, patience: time.Minute,
+		pauses: []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second},
 	}.run(ctx)
 }
 
@@ -44,6 +44,7 @@ type migration struct {
 	schema string
 	log    *slog.Logger
 
+	small    int64           // the most bytes of a table that is adopted in one transaction
 	patience time.Duration   // with another migration
 	pauses   []time.Duration // between tries, when a lock or an object of someone else's was in the way
 }
@@ -54,89 +55,120 @@ func (m migration) run(ctx context.Context) error {
 		return err
 	}
 	for {
-		var done bool
+		var then next
 		err := m.again(ctx, func(ctx context.Context) (err error) {
-			done, err = m.step(ctx, all)
+			then, err = m.step(ctx, all)
 			return err
 		})
-		if err != nil || done {
+		switch {
+		case err != nil || then == finished:
 			return err
+		case then == indexes:
+			if err := m.again(ctx, m.build); err != nil {
+				return err
+			}
 		}
 	}
 }
+
+// next is what comes after a step.
+type next int
+
+const (
+	another  next = iota // step
+	indexes              // have to be built, outside of a transaction
+	finished             // nothing
+)
 
 // begin is the first statement of every transaction. What it sets ends with the transaction.
 //
 //go:embed begin.sql
 var begin string
 
-// step takes the lock, reads the version, and does the next migration, in one transaction. The version is read by a
+// step takes the lock, reads the version, and does the next migration or a part of it, in one transaction. The version is read by a
 // statement of its own after the lock was taken: a snapshot from before the lock would show the version from before
 // the migration that it waited for.
-func (m migration) step(ctx context.Context, all []string) (done bool, err error) {
+func (m migration) step(ctx context.Context, all []string) (then next, err error) {
 	tx, err := m.conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite})
 	if err != nil {
-		return false, fmt.Errorf("begin: %w", err)
+		return another, fmt.Errorf("begin: %w", err)
 	}
 	defer func() { _ = tx.Rollback(ctx) }() // after a commit it does nothing
 
 	var locked bool
 	var server int
 	if err := tx.QueryRow(ctx, begin, pgx.QueryExecModeExec, lockKey(m.schema)).Scan(&locked, &server); err != nil {
-		return false, fmt.Errorf("take the migration's lock: %w", err)
+		return another, fmt.Errorf("take the migration's lock: %w", err)
 	}
 	if server < 150000 {
-		return false, refuse("the server is Postgres %d: ebb needs 15 or newer", server/10000)
+		return another, refuse("the server is Postgres %d: ebb needs 15 or newer", server/10000)
 	}
 	if !locked {
-		return false, errBusy
+		return another, errBusy
 	}
 	version, err := current(ctx, tx, m.schema)
 	if err != nil {
-		return false, err
+		return another, err
 	}
 	if version > len(all) {
-		return false, refuse("schema %s is at version %d, this binary knows %d: use a newer ebb", m.schema, version, len(all))
+		return another, refuse("schema %s is at version %d, this binary knows %d: use a newer ebb", m.schema, version, len(all))
 	}
 	if version < 0 {
-		return false, refuse("schema %s is at version %d, which there never was: put %s.jobs_version right", m.schema, version, m.schema)
+		return another, refuse("schema %s is at version %d, which there never was: put %s.jobs_version right", m.schema, version, m.schema)
 	}
 	if version == len(all) {
+		bad, err := m.unsound(ctx, tx)
+		if err != nil || len(bad) > 0 {
+			return indexes, err
+		}
 		m.log.Debug("schema is up to date", "schema", m.schema, "version", version)
-		return true, nil
+		return finished, nil
 	}
-	adopted := false
+	adopted := notThere
 	if version == 0 {
 		if adopted, err = m.prepare(ctx, tx); err != nil {
-			return false, err
+			return another, err
 		}
 	}
-	next := version + 1
-	if err := run(ctx, tx, all[version]+"\n"+record(m.schema, next)); err != nil {
-		return false, fmt.Errorf("migrate schema %s to version %d: %w", m.schema, next, err)
+	switch adopted {
+	case lacksIndexes:
+		return indexes, nil
+	case begun, looked:
+		return another, m.commit(ctx, tx, version)
 	}
+	to := version + 1
+	if err := run(ctx, tx, all[version]+"\n"+record(m.schema, to)); err != nil {
+		return another, fmt.Errorf("migrate schema %s to version %d: %w", m.schema, to, err)
+	}
+	if err := m.commit(ctx, tx, to); err != nil {
+		return another, err
+	}
+	m.log.Info("schema migrated", "schema", m.schema, "version", to, "adopted", adopted == adoptedNow)
+	return another, nil // the last step finds nothing to do
+}
+
+func (m migration) commit(ctx context.Context, tx pgx.Tx, version int) error {
 	if err := tx.Commit(ctx); err != nil {
-		return false, fmt.Errorf("commit version %d of schema %s: %w", next, m.schema, err)
+		return fmt.Errorf("commit version %d of schema %s: %w", version, m.schema, err)
 	}
-	m.log.Info("schema migrated", "schema", m.schema, "version", next, "adopted", adopted)
-	return next == len(all), nil
+	return nil
 }
 
 // prepare creates the schema, or looks at what is in it.
-func (m migration) prepare(ctx context.Context, tx pgx.Tx) (adopted bool, err error) {
+func (m migration) prepare(ctx context.Context, tx pgx.Tx) (adopted adoption, err error) {
 	// Create schema "if not exists" asks for the privilege to create one even where it exists.
 	var exists bool
 	err = tx.QueryRow(ctx, `select exists (select from pg_catalog.pg_namespace where nspname = $1)`, pgx.QueryExecModeExec, m.schema).Scan(&exists)
 	if err != nil {
-		return false, fmt.Errorf("look for schema %s: %w", m.schema, err)
+		return notThere, fmt.Errorf("look for schema %s: %w", m.schema, err)
 	}
 	if exists {
 		return m.adopt(ctx, tx)
 	}
 	if err := run(ctx, tx, createSchema(m.schema)); err != nil {
-		return false, fmt.Errorf("create schema %s: %w", m.schema, err)
+		return notThere, fmt.Errorf("create schema %s: %w", m.schema, err)
 	}
-	return false, nil
+	return notThere, nil
 }
 
 func createSchema(schema string) string {

@@ -16,6 +16,15 @@ var migrations embed.FS
 
 // steps returns the migrations in their order, filled in for a schema: the first brings it to version 1, and so on.
 func steps(schema string) ([]string, error) {
+	texts, err := rawSteps()
+	for i := range texts {
+		texts[i] = fill(texts[i], schema)
+	}
+	return texts, err
+}
+
+// rawSteps returns them as they are written.
+func rawSteps() ([]string, error) {
 	files, err := migrations.ReadDir("migrations") // sorted by name
 	if err != nil {
 		return nil, err
@@ -29,7 +38,7 @@ func steps(schema string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		sql = append(sql, fill(string(text), schema))
+		sql = append(sql, string(text))
 	}
 	return slices.Clip(sql), nil
 }
