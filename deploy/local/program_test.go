@@ -15,8 +15,9 @@ import (
 	"github.com/seed829e008e/ebb/drain/cli"
 )
 
-// quick makes starts and stops of a test's server cheap: its data is worth nothing.
-var quick = map[string]string{"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
+// quick makes starts and stops of a test's server cheap: its data is worth nothing. No autovacuum worker keeps it awake:
+// that they count is tested by themselves.
+var quick = map[string]string{"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off", "autovacuum": "off"}
 
 // TestMain makes this test binary be another program where a test says so: ebb, or one that starts a server, says where
 // it is, and goes on for ever.

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/seed829e008e/ebb/deploy/local"
 	"github.com/seed829e008e/ebb/drain"
 	"github.com/seed829e008e/ebb/schema"
@@ -29,11 +31,7 @@ type span struct{ from, to time.Time }
 func newRig(t *testing.T, opt local.ComputeOptions) *rig {
 	t.Helper()
 	r := &rig{compute: startCompute(t, opt), out: filepath.Join(t.TempDir(), "out")}
-	conn := r.connect("test")
-	if err := schema.Migrate(t.Context(), conn, "ebb", nil); err != nil {
-		t.Fatal(err)
-	}
-	conn.Close(t.Context())
+	r.with("migrate", func(conn *pgx.Conn) error { return schema.Migrate(t.Context(), conn, "ebb", nil) })
 	return r
 }
 
