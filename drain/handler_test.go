@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/seed829e008e/ebb/drain"
+	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
 // hostile is an error whose text cannot be asked for.
@@ -196,7 +197,7 @@ func TestPayloadsComeByteForByte(t *testing.T) {
 		r.exec(`insert into ebb.jobs (payload) values ($1)`, p)
 	}
 	r.run(r.config(func(_ context.Context, job drain.Job) error {
-		db, err := pgx.Connect(context.Background(), r.url)
+		db, err := pgx.Connect(context.Background(), schematest.Direct(r.url))
 		if err != nil {
 			return err
 		}

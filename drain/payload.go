@@ -21,9 +21,9 @@ const (
 	maxMembers = 1 << 24
 	// maxSize is the most bytes of a string, an array or an object in jsonb.
 	maxSize = 1<<28 - 1
-	// maxWhole and maxFraction are the digits that numeric has before and after the point; maxExponent is a little less
-	// than what it reads at all.
-	maxWhole, maxFraction, maxExponent = 131_072, 16_383, 1_000_000_000
+	// maxWhole and maxFraction are the digits that numeric has before and after the point; maxExponent is the largest
+	// exponent that it reads at all, also of a zero.
+	maxWhole, maxFraction, maxExponent = 131_072, 16_383, 1<<30 - 2
 )
 
 // CheckPayload says what keeps Postgres from storing a payload as jsonb, or from giving it back. The error is

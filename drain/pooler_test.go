@@ -11,18 +11,21 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
 // Case 52: two drainers through PgBouncer in transaction mode with three server connections: every job once, payloads
 // intact, nothing prepared under a name.
 func TestThroughAPooler(t *testing.T) {
 	r := newRig(t)
-	pooled := pgbouncer(t, r.url)
+	pooled := pgbouncer(t, schematest.Direct(r.url))
 	r.exec(`insert into ebb.jobs (payload) select jsonb_build_object('n', n, 'text', $1::text) from generate_series(1, 500) n`,
 		`it's "quoted" \ $1 ? 😀 <&>`)
 	want := map[int64]string{}
@@ -45,6 +48,18 @@ func TestThroughAPooler(t *testing.T) {
 		}
 	}
 	r.want(`select status, attempts, count(*) from ebb.jobs group by 1, 2`, "(done,1,500)")
+}
+
+// A startup parameter that the pooler does not pass is a mistake in the URL, not a database that will be there soon.
+func TestParameterThatThePoolerRefuses(t *testing.T) {
+	r := newRig(t)
+	config := r.config(nil)
+	config.Database = database(pgbouncer(t, schematest.Direct(r.url)) + "&jit=off")
+	began := time.Now()
+	_, err := r.try(t.Context(), config)
+	if err == nil || !strings.Contains(err.Error(), "unsupported startup parameter: jit (SQLSTATE 08P01); take that parameter out of DATABASE_URL") {
+		t.Errorf("after %v: %v", time.Since(began), err)
+	}
 }
 
 // pgbouncer starts a pooler in transaction mode before the server of a URL, and gives the URL through it.

@@ -14,6 +14,10 @@
 // one's own, one database of 8 MB for each state that the migrations were ever tested in. It is safe to drop at any
 // time when no test runs.
 //
+// Where TEST_POOLER is set (host:port), the URLs lead through it: through a PgBouncer, say, that stands before the server
+// of DATABASE_URL and hands its databases on under any name. Whatever is tested gets at its database that way. What a
+// pooler in transaction mode cannot do, a test does past it, by Connect or [Direct], or says loudly that it is skipped.
+//
 // Roles belong to the server, not to a database: a test that makes some names them after its database, and drops them.
 package schematest
 
@@ -38,19 +42,19 @@ func New(t testing.TB) string {
 	if err != nil {
 		t.Fatalf("make a template to copy databases from: %v", err)
 	}
-	return create(t, server, template)
+	return pooled(create(t, server, template))
 }
 
 // Empty is New without the tables: the database has nothing in it.
 func Empty(t testing.TB) string {
 	t.Helper()
-	return create(t, Server(t), pristine)
+	return pooled(create(t, Server(t), pristine))
 }
 
-// Connect connects for as long as the test runs.
+// Connect connects for as long as the test runs: directly, for it is there to look at what ebb did.
 func Connect(t testing.TB, url string) *pgx.Conn {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
+	conn, err := pgx.Connect(t.Context(), Direct(url))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,12 +92,15 @@ func create(t testing.TB, server, template string) string {
 	return at(server, name)
 }
 
-// at is the URL of another database of the server.
+// at is the URL of another database of the server. It has parameters in any case, so that a test may add some with an &.
 func at(server, database string) string {
 	u, err := url.Parse(server)
 	if err != nil {
 		panic(fmt.Sprintf("server checks this: %v", err))
 	}
 	u.Path = "/" + database
+	if u.RawQuery == "" {
+		u.RawQuery = "sslmode=prefer" // what applies without it
+	}
 	return u.String()
 }

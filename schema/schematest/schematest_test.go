@@ -166,10 +166,41 @@ func TestNoServer(t *testing.T) {
 	}
 }
 
+// TestPooled is run in processes of its own, with a pooler that nobody is behind: only what goes past it gets anywhere.
+func TestPooled(t *testing.T) {
+	const nobody = "127.0.0.1:1"
+	if !schematest.IsPooled() {
+		if out, err := process(schematest.Server(t), "^TestPooled$", "TEST_POOLER="+nobody); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		out, err := process("", "^TestPooled$", "TEST_POOLER="+nobody)
+		if err == nil || !strings.Contains(out, "TEST_POOLER is set and DATABASE_URL is not") {
+			t.Errorf("a pooler without a server: %v\n%s", err, out)
+		}
+		return
+	}
+	for what, database := range map[string]string{"New": schematest.New(t), "Empty": schematest.Empty(t)} {
+		if u, err := url.Parse(database); err != nil || u.Host != nobody {
+			t.Errorf("%s does not lead through the pooler: %s, %v", what, u.Host, err)
+		}
+		conn := schematest.Connect(t, database)
+		if got, want := get[string](t, conn, "SELECT current_database()"), name(t, database); got != want {
+			t.Errorf("%s: connected to %s, want %s", what, got, want)
+		}
+		if got := schematest.Direct(schematest.Direct(database)); got != schematest.Direct(database) || got == database {
+			t.Errorf("%s: past the pooler twice", what)
+		}
+	}
+	const elsewhere = "postgres://somebody@db.example/jobs"
+	if got := schematest.Direct(elsewhere); got != elsewhere {
+		t.Errorf("a URL of somebody else's became %s", got)
+	}
+}
+
 // process runs tests of this package in another process, with another server.
-func process(server, tests string) (string, error) {
+func process(server, tests string, environ ...string) (string, error) {
 	cmd := exec.Command(os.Args[0], "-test.v", "-test.run", tests)
-	cmd.Env = append(os.Environ(), "DATABASE_URL="+server)
+	cmd.Env = append(append(os.Environ(), "DATABASE_URL="+server), environ...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

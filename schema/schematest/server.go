@@ -30,6 +30,9 @@ var server = sync.OnceValues(func() (string, error) {
 		}
 		return given, nil
 	}
+	if pooler != "" {
+		return "", errors.New("TEST_POOLER is set and DATABASE_URL is not: name the server that the pooler stands before")
+	}
 	var err error
 	// Nothing in it has to survive the machine; and tests of a package run side by side.
 	running, err = local.Start(context.Background(), local.Options{Settings: map[string]string{
