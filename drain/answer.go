@@ -119,7 +119,7 @@ func (w *wake) takeClaimed(asked *claim, resp response) {
 	}
 	bounded, newer := false, len(resp.claimed) > 0
 	for _, r := range asked.rooms {
-		bounded = bounded || !r.since.IsZero()
+		bounded = bounded || !r.since.runAt.IsZero()
 	}
 	payloads := 0
 	for _, c := range resp.claimed {
@@ -132,7 +132,9 @@ func (w *wake) takeClaimed(asked *claim, resp response) {
 		}
 		payloads += len(c.job.Payload)
 		if !c.alone {
-			q.since = later(q.since, c.job.RunAt)
+			if at := (place{c.job.RunAt, c.job.ID}); q.since.before(at) {
+				q.since = at
+			}
 			newer = newer && c.job.RunAt.After(w.first)
 		}
 		q.waiting++
@@ -149,7 +151,7 @@ func (w *wake) takeClaimed(asked *claim, resp response) {
 	short := len(resp.claimed) < asked.most
 	if short && bounded {
 		for _, q := range w.queues {
-			q.since = time.Time{} // what came in behind is not forgotten: the next claim looks from the beginning
+			q.since = place{} // what came in behind is not forgotten: the next claim looks from the beginning
 		}
 		return
 	}

@@ -1,4 +1,4 @@
--- The first statement on every connection: fails the whole exchange, by dividing by zero, unless the tables are at the
+-- The first question on every connection: fails the whole exchange, by dividing by zero, unless the tables are at the
 -- version that this program knows, the session reads committed rows and the server takes writes. Nothing after it in
 -- the exchange is done then. That it failed is all it says; diagnose.sql finds out why.
 --

@@ -2,6 +2,7 @@ package drain
 
 import (
 	_ "embed"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -45,7 +46,17 @@ type room struct {
 	queue string
 	jobs  int
 	lease time.Duration
-	since time.Time // zero: from the beginning
+	since place // zero: from the beginning
+}
+
+// A place is one in a queue's order.
+type place struct {
+	runAt time.Time
+	id    int64
+}
+
+func (p place) before(other place) bool {
+	return p.runAt.Before(other.runAt) || p.runAt.Equal(other.runAt) && p.id < other.id
 }
 
 // A claimed row is a job in hand, unless its attempts were spent and it was failed instead.
@@ -57,18 +68,18 @@ type claimed struct {
 
 func (b *batch) claim(run string, c claim, to *[]claimed) {
 	queues, rooms := make([]string, len(c.rooms)), make([]int, len(c.rooms))
-	leases, since := make([]int64, len(c.rooms)), make([]pgtype.Timestamptz, len(c.rooms))
+	leases, since, after := make([]int64, len(c.rooms)), make([]pgtype.Timestamptz, len(c.rooms)), make([]int64, len(c.rooms))
 	for i, r := range c.rooms {
 		queues[i], rooms[i], leases[i] = r.queue, r.jobs, r.lease.Microseconds()
-		since[i] = pgtype.Timestamptz{Time: r.since, Valid: true}
-		if r.since.IsZero() {
-			since[i].InfinityModifier = pgtype.NegativeInfinity
+		since[i], after[i] = pgtype.Timestamptz{Time: r.since.runAt, Valid: true}, r.since.id
+		if r.since.runAt.IsZero() {
+			since[i].InfinityModifier, after[i] = pgtype.NegativeInfinity, math.MinInt64
 		}
 	}
 	skip := append([]int64{}, c.skip...)
 	if c.alone != onlyAlone {
 		b.queue(claimStatement, pgx.StrictNamedArgs{
-			"queues": queues, "rooms": rooms, "leases": leases, "since": since, "most": c.most,
+			"queues": queues, "rooms": rooms, "leases": leases, "since": since, "after": after, "most": c.most,
 			"bytes": int64(maxPayloads), "large": c.large, "run": run, "skip": skip, "only": c.only,
 		}).Query(func(rows pgx.Rows) error { return readClaimed(rows, run, false, to) })
 	}

@@ -1,8 +1,8 @@
 -- Claims due jobs: queued -> running, attempts + 1, under a lease. A queued row whose attempts are spent is failed
 -- instead of claimed, so that it is never parked in silence.
 --
--- in:    @queues in drain order, and for each: @rooms (most jobs), @leases (microseconds), @since (a run_at below which
---        this run saw nothing due any more: where an index full of dead entries need not be read again);
+-- in:    @queues in drain order, and for each: @rooms (most jobs), @leases (microseconds), @since and @after (a run_at and
+--        an id up to which this run saw nothing due any more: where an index full of dead entries need not be read again);
 --        @most jobs; @bytes of payload; @large: whether one payload over that may come, alone;
 --        @run; @skip: ids that this run released or cannot claim; @only: null, or the ids that may be claimed
 -- out:   the jobs in the order of their queues, then run_at, id; their status says which were failed
@@ -13,8 +13,8 @@
 --        row of the table and then takes more. Jobs that were lost before are left to claim_alone.sql.
 with asked as (
     select a.*
-    from unnest(@queues::text[], @rooms::int[], @leases::bigint[], @since::timestamptz[]) with ordinality
-         as a (queue, room, lease, since, place)
+    from unnest(@queues::text[], @rooms::int[], @leases::bigint[], @since::timestamptz[], @after::bigint[]) with ordinality
+         as a (queue, room, lease, since, after, place)
 ),
 due as materialized (
     -- What is stored in a megabyte or more counts as too large for company, so that no claim prints it only to measure it.
@@ -24,7 +24,7 @@ due as materialized (
     cross join lateral (
         select d.id, d.run_at, d.payload
         from {schema}.jobs d
-        where d.status = 'queued' and d.queue = a.queue and d.run_at <= now() and d.run_at >= a.since
+        where d.status = 'queued' and d.queue = a.queue and d.run_at <= now() and (d.run_at, d.id) > (a.since, a.after)
           and d.id <> all (@skip::bigint[]) and (@only::bigint[] is null or d.id = any (@only))
           and (d.lost < 1 or d.lost < 2 and d.attempts::bigint + 1 < d.max_attempts or d.attempts >= d.max_attempts)
         order by d.run_at, d.id

@@ -5,11 +5,14 @@
 --        or the ids that may be
 -- out:   the job, as claim.sql gives it, or no row
 -- locks: the row, and one such row of every other queue, FOR NO KEY UPDATE; what is locked is skipped
--- index: ebb_jobs_due; ebb_jobs_running
+-- index: ebb_jobs_due; ebb_jobs_running, from its end: what the same exchange has claimed is there, behind the entries of
+--        what was settled while somebody held an old snapshot
 with asked as (
     select a.*
     from unnest(@queues::text[], @leases::bigint[]) with ordinality as a (queue, lease, place)
-    where not exists (select from {schema}.jobs where status = 'running' and locked_by = @run::text)
+    where not exists (
+        select from (select from {schema}.jobs where status = 'running' and locked_by = @run::text order by id desc limit 1) r
+    )
 ),
 due as materialized (
     select j.id, a.lease

@@ -38,6 +38,9 @@ type Config struct {
 	// Grace is the whole time from the signal to stop to the last settle: 20 seconds, or a quarter of MaxRuntime where
 	// that is less.
 	Grace time.Duration
+	// Notice is how long the platform waits between the signal and the kill, where that is less than Grace: a stop for
+	// which Run's context was cancelled is over by then. Grace unless set.
+	Notice time.Duration
 	// MaxRuntime bounds the whole run, counted from Started: 1 hour unless set. A deadline of Run's context that is
 	// nearer takes its place.
 	MaxRuntime time.Duration
@@ -111,7 +114,7 @@ func (c Config) Check() error {
 		name  string
 		value time.Duration
 	}{
-		{"EBB_JOB_TIMEOUT", c.JobTimeout}, {"EBB_LEASE", c.Lease}, {"EBB_GRACE", c.Grace},
+		{"EBB_JOB_TIMEOUT", c.JobTimeout}, {"EBB_LEASE", c.Lease}, {"EBB_GRACE", c.Grace}, {"the notice", c.Notice},
 		{"EBB_MAX_RUNTIME", c.MaxRuntime}, {"EBB_LINGER", c.Linger}, {"EBB_BACKOFF", c.Backoff},
 		{"EBB_MAX_BACKOFF", c.MaxBackoff}, {"EBB_CONNECT_TIMEOUT", c.ConnectTimeout},
 	} {
@@ -176,6 +179,7 @@ func (c Config) withDefaults() Config {
 	orInt(&c.Concurrency, 10)
 	or(&c.MaxRuntime, defaultRuntime)
 	or(&c.Grace, min(20*time.Second, c.MaxRuntime/4))
+	or(&c.Notice, c.Grace)
 	or(&c.JobTimeout, min(5*time.Minute, (c.MaxRuntime-c.Grace)/2))
 	or(&c.Backoff, 10*time.Second)
 	or(&c.MaxBackoff, time.Hour)

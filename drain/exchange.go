@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/sethvargo/go-retry"
 )
 
@@ -137,6 +138,7 @@ func (l *link) account(ctx, connecting context.Context, req request, resp *respo
 // repeat does a request until it succeeds or its error is one that stays.
 func (l *link) repeat(ctx, connecting context.Context, req *request) (resp response) {
 	tries := 0
+	var astray time.Time // since when every server that was found took no writes
 	resp.err = again(ctx, answerTime+l.config.ConnectTimeout, func(ctx context.Context) error {
 		if err := l.open(connecting); err != nil {
 			return err
@@ -150,6 +152,14 @@ func (l *link) repeat(ctx, connecting context.Context, req *request) (resp respo
 		switch diagnoseTrouble(err) {
 		case cut:
 			l.drop()
+			switch {
+			case !errors.As(err, new(cutOff)):
+				astray = time.Time{}
+			case astray.IsZero():
+				astray = time.Now()
+			case time.Since(astray) > l.config.ConnectTimeout:
+				return err
+			}
 			req.strays = true // a claim may have been committed, and its answer lost
 			l.config.Log.Warn("connection lost, doing the exchange again", "error", brief(err))
 			return retry.RetryableError(err)
@@ -170,7 +180,8 @@ func (l *link) once(ctx context.Context, req request) (response, error) {
 	defer cancel()
 	var resp response
 	b := &batch{schema: l.config.Schema}
-	checked := l.checked
+	checked, limited := l.checked, false
+	b.queue(limitsStatement, nil).Exec(func(pgconn.CommandTag) error { limited = true; return nil })
 	if !l.checked {
 		b.queue(checkStatement, pgx.StrictNamedArgs{"version": SchemaVersion}).QueryRow(func(row pgx.Row) error {
 			err := row.Scan(&resp.now, new(int))
@@ -178,7 +189,6 @@ func (l *link) once(ctx context.Context, req request) (response, error) {
 			return err
 		})
 	}
-	b.queue(limitsStatement, nil)
 	if req.strays {
 		b.strays(req.run, req.inHand, &resp.strays)
 	}
@@ -214,7 +224,10 @@ func (l *link) once(ctx context.Context, req request) (response, error) {
 	err := l.conn.SendBatch(ctx, &b.Batch).Close()
 	l.lastUsed = time.Now()
 	resp.took = l.lastUsed.Sub(resp.sent)
-	if err != nil && !checked && diagnoseTrouble(err) != cut {
+	switch {
+	case err != nil && !limited && isStatementTimeout(err): // the session's own, which the limits replace
+		err = hasty{reworded{brief(err) + "; raise the role's statement_timeout, which ends even the shortest statement", err}}
+	case err != nil && !checked && diagnoseTrouble(err) != cut:
 		err = l.diagnose(ctx)
 		if l.proven && !errors.Is(err, ErrRefused) {
 			err = cutOff{err} // a failover in the middle of a run: the next connection may find the primary

@@ -3,11 +3,12 @@
 -- in:    @run, and for each job: @ids, @attempts (the fence), @leases (microseconds from now)
 -- out:   id of each row that was extended. Of the others held.sql tells whether they are locked, settled or lost
 -- locks: the rows, in id order; what is locked is skipped
--- index: jobs_pkey
+-- index: jobs_pkey, or ebb_jobs_running; for "= any" see settle.sql
 with mine as materialized (
     select j.id, h.lease
     from unnest(@ids::bigint[], @attempts::int[], @leases::bigint[]) as h (id, attempt, lease)
     join {schema}.jobs j on j.id = h.id and j.status = 'running' and j.attempts = h.attempt and j.locked_by = @run
+    where j.id = any (@ids::bigint[])
     order by j.id
     for no key update of j skip locked
 )

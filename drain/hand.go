@@ -35,8 +35,8 @@ func (w *work) leaseEnd() time.Time { return w.leased.Add(w.lease) }
 type queue struct {
 	Queue
 	suspended  bool
-	wrong      int64     // the job whose handler said last that it is misconfigured; 0: the last one did not
-	since      time.Time // the latest run_at claimed
+	wrong      int64 // the job whose handler said last that it is misconfigured; 0: the last one did not
+	since      place // the last one claimed
 	running    int
 	waiting    int
 	doesNotFit bool // its jobs could not end within the budget any more

@@ -17,9 +17,12 @@ func TestDirections(t *testing.T) {
 		"schedule":          {},
 		"schedule/awake":    {"schedule"},
 		"schema":            {},
+		"deploy":            {"schedule"},
 		"deploy/local":      {},
+		"deploy/serve":      {},
+		"deploy/lambda":     {},
 		"schema/schematest": {"schema", "deploy/local"},
-		"drain/cli":         {"drain", "drain/command", "drain/jobs", "schedule", "schedule/awake", "schema", "deploy/local"},
+		"drain/cli":         {"drain", "drain/command", "drain/jobs", "schedule", "schedule/awake", "schema", "deploy", "deploy/local", "deploy/serve", "deploy/lambda"},
 	} {
 		out, err := exec.Command("go", "list", "-deps", module+of).Output()
 		if err != nil {

@@ -71,7 +71,7 @@ func (w *wake) drain() {
 			w.answer(resp)
 		case <-signal:
 			signal = nil
-			w.beginStop(w.signalled(), time.Now().Add(w.config.Grace))
+			w.beginStop(w.signalled(), time.Now().Add(min(w.config.Grace, w.config.Notice)))
 		case <-timer.C:
 		}
 		timer.Stop()

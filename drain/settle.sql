@@ -5,13 +5,16 @@
 -- out:   id of each row that was settled. A row that no longer runs under this run and attempt is left alone; of those
 --        that are missing held.sql tells how they stand
 -- locks: the rows, in id order; what is locked is skipped, so that no settle waits behind a hand at a psql prompt
--- index: jobs_pkey
+-- index: jobs_pkey, or ebb_jobs_running
+-- why:   "= any" makes the plan look each id up. The join alone may be one with all of ebb_jobs_running, which is short but
+--        for the entries of what was settled while somebody held an old snapshot.
 with mine as materialized (
     select s.*
     from unnest(@ids::bigint[], @attempts::int[], @statuses::text[], @given_back::int[], @lost::int[],
                 @delays::bigint[], @texts::text[]) as s (id, attempt, status, given_back, lost, delay, text)
     join {schema}.jobs j
       on j.id = s.id and j.status = 'running' and j.attempts = s.attempt and j.locked_by = @run::text
+    where j.id = any (@ids::bigint[])
     order by j.id
     for no key update of j skip locked
 )

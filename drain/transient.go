@@ -36,6 +36,8 @@ func diagnoseTrouble(err error) trouble {
 	switch {
 	case errors.As(err, new(cutOff)):
 		return cut
+	case errors.As(err, new(hasty)):
+		return strained
 	case errors.As(err, &pg):
 		return troubleOf(pg)
 	}
@@ -59,6 +61,11 @@ type cutOff struct{ error }
 
 func (c cutOff) Unwrap() error { return c.error }
 
+// hasty marks an exchange that the session's statement_timeout ended before its own was set: no row's fault.
+type hasty struct{ error }
+
+func (h hasty) Unwrap() error { return h.error }
+
 func troubleOf(pg *pgconn.PgError) trouble {
 	class := pg.Code[:min(2, len(pg.Code))]
 	switch {
@@ -66,7 +73,11 @@ func troubleOf(pg *pgconn.PgError) trouble {
 		return passing
 	case pg.Code == "57014": // statement_timeout: a row that is too much for it, or a hand
 		return rowTrouble
+	case isUnsupported(pg):
+		return permanent
 	case class == "08", class == "57", pg.Code == "53300", pg.Code == "25006":
+		return cut
+	case pg.Code == "25P03", pg.Code == "25P04": // the session was ended for its time in a transaction
 		return cut
 	case class == "53": // out of memory, disk or locks: no row's fault
 		return strained
@@ -76,6 +87,11 @@ func troubleOf(pg *pgconn.PgError) trouble {
 		return rowTrouble
 	}
 	return permanent
+}
+
+// isUnsupported knows the one answer of PgBouncer that stays, among all those that it gives under 08P01.
+func isUnsupported(pg *pgconn.PgError) bool {
+	return pg.Code == "08P01" && strings.HasPrefix(pg.Message, "unsupported startup parameter")
 }
 
 // isWaking knows the texts that Neon's proxy and the like give under XX000 while a compute resumes. An exhausted quota
@@ -129,6 +145,9 @@ func isTimeout(err error) bool {
 func brief(err error) string {
 	if said := (reworded{}); errors.As(err, &said) {
 		return said.text
+	}
+	if from := (discreet{}); errors.As(err, &from) {
+		return from.keep(brief(from.error))
 	}
 	if errors.As(err, new(*pgconn.ParseConfigError)) {
 		return "it is not a connection URL that can be read; example: postgres://user:password@host:5432/database"

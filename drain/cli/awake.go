@@ -41,7 +41,7 @@ found.`,
 		if err := errors.Join(err, mistake); err != nil {
 			return asUsage(err)
 		}
-		s, err := p.lookAwake(c.Context(), config, database)
+		s, encrypted, err := p.lookAwake(c.Context(), config, database)
 		if err != nil {
 			return err
 		}
@@ -53,12 +53,13 @@ found.`,
 				return context.Cause(c.Context())
 			}
 			first := s
-			if s, err = p.lookAwake(c.Context(), config, database); err != nil {
+			if s, encrypted, err = p.lookAwake(c.Context(), config, database); err != nil {
 				return err
 			}
 			s.Before = &first
 		}
 		r := awakeReport(s, config)
+		r.Encryption = encrypted
 		if *asJSON {
 			return r.printJSON(p.stdout)
 		}
@@ -82,12 +83,13 @@ func parseWatch(text string) (time.Duration, error) {
 }
 
 // lookAwake looks through a connection that is closed when it returns.
-func (p *program) lookAwake(ctx context.Context, config Config, database source) (s awake.Snapshot, err error) {
+func (p *program) lookAwake(ctx context.Context, config Config, database source) (s awake.Snapshot, encrypted encryption, err error) {
 	began := time.Now()
 	err = p.withConnection(ctx, config, database, func(conn *pgx.Conn, _ *slog.Logger) error {
 		s, err = awake.Look(ctx, conn)
 		s.Waited = time.Since(began)
+		encrypted = encryptionOf(conn)
 		return err
 	})
-	return s, err
+	return s, encrypted, err
 }

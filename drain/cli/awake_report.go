@@ -17,6 +17,7 @@ type awakeJSON struct {
 	AwakeSince      time.Time         `json:"awake_since"` // the server's start
 	Compute         string            `json:"compute"`     // the preset, where one is named
 	Family          string            `json:"family"`      // activity, connections, or unknown
+	Encryption      encryption        `json:"encryption"`  // none, unverified, verified-ca, verified, or local
 	IdleTimeoutS    float64           `json:"idle_timeout_seconds"`
 	IdleTimeoutFrom origin            `json:"idle_timeout_from"`
 	SeesAll         bool              `json:"sees_all"`
@@ -97,6 +98,9 @@ func (r awakeJSON) print(out io.Writer) error {
 	}
 	fmt.Fprintf(out, "compute:    %s%s; idle timeout %s (%s)\n", name, counts, in, r.IdleTimeoutFrom)
 	fmt.Fprintf(out, "awake:      since %s (%s), asked at %s\n", second(r.AwakeSince), schedule.Length(r.At.Sub(r.AwakeSince)), second(r.At))
+	if r.Encryption != "" {
+		fmt.Fprintf(out, "connection: %s\n", r.Encryption)
+	}
 	switch {
 	case r.CouldPauseAt == nil:
 		fmt.Fprintln(out, "could pause: not while that stays which holds it awake")

@@ -101,11 +101,14 @@ func parseURL(name, text string) (*pgx.ConnConfig, error) {
 		}
 	}
 	config, err := pgx.ParseConfig(text)
-	if err == nil && !hasAt(config) && (text == "" || isURL(text) || pairs.MatchString(text)) {
+	raw := outOfPlace(text)
+	if err == nil && raw == "" && !hasAt(config) && (text == "" || isURL(text) || pairs.MatchString(text)) {
 		return config, nil
 	}
 	var why string
 	switch said := fmt.Sprint(err); {
+	case err == nil && raw != "":
+		why = "has " + raw + "; in a user or password write / as %2F, : as %3A, @ as %40, ? as %3F, # as %23 and % as %25"
 	case err == nil && isURL(text):
 		why = "has an @ in its host; in a user or password write @ as %40"
 	case err == nil:
@@ -130,6 +133,24 @@ func parseURL(name, text string) (*pgx.ConnConfig, error) {
 		why = "is not a valid connection URL; for example " + exampleURL
 	}
 	return nil, fmt.Errorf("%s %s", name, why)
+}
+
+// outOfPlace is a character of a password that was written as it is, and ends the part of the URL that it stands in: what
+// comes before it would be taken for host and port, what comes behind it for a database or a parameter.
+func outOfPlace(url string) string {
+	if !isURL(url) {
+		return ""
+	}
+	_, rest, _ := strings.Cut(url, "://")
+	switch end := strings.IndexAny(rest, "/?#"); {
+	case end < 0:
+		return ""
+	case strings.Contains(rest[end:], "@"):
+		return "an @ behind its host"
+	case strings.Contains(rest, "#"):
+		return "a #"
+	}
+	return ""
 }
 
 // hasAt says whether half a password is taken for a host.

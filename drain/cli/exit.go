@@ -89,7 +89,8 @@ func (p *program) explain(err error) {
 	if err == nil || isRun(err) || errors.As(err, new(answered)) {
 		return
 	}
+	secrets := withheld(p.args, environment(p.environ))
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(p.stderr, "ebb: %s\n", strings.TrimRight(line, "\n"))
+		fmt.Fprintf(p.stderr, "ebb: %s\n", secrets.line(strings.TrimRight(line, "\n")))
 	}
 }

@@ -123,11 +123,15 @@ func misread(s Setting, value string) error {
 	if s.kind == reflect.TypeFor[schedule.Set]() {
 		return nil // it has lines, and its parser says what is wrong with each
 	}
-	if s.kind != reflect.TypeFor[list]() && strings.ContainsFunc(value, isControl) {
-		return fmt.Errorf("there is a control character in %q; take it away", value)
+	shown, remedy := value, "take it away"
+	if s.kind == reflect.TypeFor[list]() {
+		shown, remedy = before(value), "separate names with commas"
+	}
+	if strings.ContainsFunc(value, isControl) {
+		return fmt.Errorf("there is a control character in %q; %s", shown, remedy)
 	}
 	if isQuoted(value) {
-		return fmt.Errorf("the quotes in %s would be part of the value; take them away", value)
+		return fmt.Errorf("the quotes in %s would be part of the value; take them away", shown)
 	}
 	return nil
 }
@@ -172,7 +176,7 @@ func environment(list []string) map[string]string {
 // groupsIn lists the <Q>s for which something is set.
 func groupsIn(environ map[string]string) (all []string) {
 	for name, value := range environ {
-		if q, _ := splitGroup(name); q != "" && !blank(value) && !isServiceLink(name, value) {
+		if q, _ := splitGroup(name); q != "" && !blank(value) && !isServiceLink(name, value) && !isOdd(name) {
 			all = append(all, q)
 		}
 	}

@@ -65,6 +65,7 @@ func (p *program) sayCutShort(s os.Signal) {
 
 // execute runs the command tree and says how it ended.
 func (p *program) execute(ctx context.Context, args []string) int {
+	p.args = args
 	err := p.tree(args).ExecuteContext(ctx)
 	if why := (interruption{}); err != nil && errors.As(context.Cause(ctx), &why) && !isRun(err) {
 		fmt.Fprintf(p.stderr, "ebb: %v\n", why)

@@ -24,7 +24,10 @@ func (p *program) statusCommand() *cobra.Command {
 		Short: "Show what is in the queues, and the last runs",
 		Long: `Show how many jobs of each queue are due, scheduled for later, running, expired (running under a lease that ran out),
 done and failed, how long the oldest due job has been waiting, and the last runs. Due jobs in queues without a handler
-are pointed out where the environment configures any handlers.`,
+are pointed out where the environment configures any handlers.
+
+Show what makes a queue slow and its table large, too: how many dead rows there are, and who has the oldest snapshot, for
+which vacuum has to keep them; and how far this machine's clock is from the database's, where that is over two seconds.`,
 		Args: noArguments,
 	}
 	by := settingFlags(c)
@@ -63,6 +66,8 @@ type statusJSON struct {
 	Queues    []queueJSON `json:"queues"`
 	Unhandled []string    `json:"unhandled"` // queues with due jobs and no handler in this environment, where it has any
 	Runs      []runJSON   `json:"runs"`
+	Vacuum    vacuumJSON  `json:"vacuum"`
+	SkewS     float64     `json:"clock_skew_seconds"` // the database's clock is ahead of this machine's; 0 where that is not certain
 }
 
 type queueJSON struct {
@@ -140,6 +145,8 @@ func statusReport(schema string, s jobs.Status, handled []queue) statusJSON {
 		}
 		r.Runs = append(r.Runs, row)
 	}
+	r.Vacuum = vacuumReport(s.Horizon)
+	r.SkewS = s.Skew.Over(mostSkew).Round(time.Second / 10).Seconds()
 	return r
 }
 
@@ -161,6 +168,11 @@ func (r statusJSON) print(out io.Writer) error {
 			fmt.Fprintln(out)
 		}
 		fmt.Fprintf(out, "due jobs, but no handler in this environment: %s\n", printable(name))
+	}
+	fmt.Fprintln(out)
+	r.Vacuum.print(out, r.At)
+	if r.SkewS != 0 {
+		fmt.Fprintf(out, "clock: %s\n", skewed(r.SkewS))
 	}
 	if len(r.Runs) == 0 {
 		_, err := fmt.Fprintln(out, "\nno runs yet")

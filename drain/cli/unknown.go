@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // unknown gives a mistake for every variable that begins like a setting of ebb's and is none.
@@ -20,6 +22,9 @@ func unknown(environ map[string]string) (mistakes []error) {
 		switch {
 		case !strings.HasPrefix(name, "EBB_"), blank(environ[name]), slices.Contains(known, name), isHandlers(name), isServiceLink(name, environ[name]):
 			continue
+		case isOdd(name):
+			mistakes = append(mistakes, fmt.Errorf("%q is not a setting: a character of its name cannot be printed; unset it", name))
+			continue
 		}
 		if q, suffix := splitGroup(name); suffix == "" && strings.HasPrefix(name, groupPrefix) {
 			mistakes = append(mistakes, fmt.Errorf("%s is not a setting; %s", name, groupHint(name, known)))
@@ -30,6 +35,11 @@ func unknown(environ map[string]string) (mistakes []error) {
 		}
 	}
 	return mistakes
+}
+
+// isOdd says whether a variable's name would not be one line of text where a message names it.
+func isOdd(name string) bool {
+	return !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 // splitGroup takes EBB_QUEUE_SEND_MAIL_COMMAND apart: SEND_MAIL, COMMAND. The suffix is empty where it is none.

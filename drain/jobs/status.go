@@ -25,6 +25,8 @@ type Status struct {
 	Version int       // of the schema
 	Queues  []Queue   // those with jobs, by name
 	Runs    []Run     // the latest first
+	Horizon Horizon
+	Skew    Skew
 }
 
 // A Queue is the number of a queue's jobs in each state, every job in one of them. Expired jobs are running ones whose
@@ -55,6 +57,8 @@ func Look(ctx context.Context, conn *pgx.Conn, schema string, runs int) (Status,
 	}
 	var s Status
 	var b pgx.Batch
+	var first, last time.Time
+	b.Queue(clock).QueryRow(func(row pgx.Row) error { return row.Scan(&first) })
 	b.Queue(limits)
 	b.Queue(in(`select version, now() from {schema}.jobs_version`)).QueryRow(func(row pgx.Row) error {
 		if err := row.Scan(&s.Version, &s.At); !errors.Is(err, pgx.ErrNoRows) {
@@ -70,7 +74,15 @@ func Look(ctx context.Context, conn *pgx.Conn, schema string, runs int) (Status,
 		s.Runs, err = pgx.CollectRows(rows, scanRun)
 		return err
 	})
-	return s, conn.SendBatch(ctx, &b).Close()
+	b.Queue(horizonStatement, pgx.StrictNamedArgs{"schema": schema}).QueryRow(func(row pgx.Row) (err error) {
+		s.Horizon, err = scanHorizon(row)
+		return err
+	})
+	b.Queue(clock).QueryRow(func(row pgx.Row) error { return row.Scan(&last) })
+	sent := time.Now()
+	err := conn.SendBatch(ctx, &b).Close()
+	s.Skew = skew(sent, first, last, time.Now())
+	return s, err
 }
 
 func scanQueue(row pgx.CollectableRow) (Queue, error) {

@@ -1,0 +1,76 @@
+package drain
+
+import (
+	"crypto/x509"
+	"errors"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// hint says what to do about errors that users meet first.
+func hint(err error) string {
+	var pg *pgconn.PgError
+	switch {
+	case errors.As(err, &pg):
+		return hintOf(pg)
+	case errors.Is(err, pgconn.ErrReadOnlyConnection), errors.Is(err, pgconn.ErrStandbyConnection):
+		return "; no server that DATABASE_URL names takes writes"
+	case isTLS(err):
+		return hintOfTLS(err)
+	}
+	return ""
+}
+
+func hintOf(pg *pgconn.PgError) string {
+	if isUnsupported(pg) {
+		return "; take that parameter out of DATABASE_URL, or have the pooler pass it (ignore_startup_parameters)"
+	}
+	switch pg.Code {
+	case "28P01":
+		return "; check user and password in DATABASE_URL"
+	case "28000":
+		switch {
+		case strings.Contains(pg.Message, "client certificate"):
+			return "; set sslcert and sslkey in DATABASE_URL to a certificate that the server trusts"
+		case strings.Contains(pg.Message, "no encryption"):
+			return "; the server wants TLS: set sslmode=verify-full in DATABASE_URL, and sslrootcert where its CA is a private one"
+		case strings.Contains(pg.Message, "pg_hba.conf"):
+			return "; let this user and address in there, or check the user in DATABASE_URL"
+		}
+		return "; check user and password in DATABASE_URL"
+	case "3D000":
+		return "; check the database's name in DATABASE_URL, or create it"
+	case "53300":
+		return "; raise the role's or the server's connection limit, or close what holds the connections"
+	case "42501":
+		return "; grant that to the role: the README lists what it needs"
+	case "42P01", "42703", "3F000": // at its start a run says of the schema what is wrong with it
+		return "; ebb's tables were changed under the run: run ebb migrate, then ebb again"
+	case "42704":
+		return "; take that parameter out of DATABASE_URL"
+	}
+	return ""
+}
+
+// hintOfTLS never says to ask for less than was asked for, but for where there is no TLS at all.
+func hintOfTLS(err error) string {
+	switch {
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		return "; set sslrootcert in DATABASE_URL to the file with the CA's certificate, or add that to the CA certificates of this machine"
+	case errors.As(err, new(x509.HostnameError)):
+		return "; connect by a name that is in the server's certificate"
+	case isExpired(err):
+		return "; renew the server's certificate, or set the clock of this machine"
+	case strings.Contains(err.Error(), "remote error: tls:"):
+		return "; the server refused the client's certificate, or TLS as it was offered: see sslcert and sslkey in DATABASE_URL"
+	case strings.Contains(err.Error(), "server refused TLS connection"):
+		return "; turn TLS on in the server, or, where nobody else can read what passes, set sslmode=disable"
+	}
+	return "; see sslmode and sslrootcert in DATABASE_URL"
+}
+
+func isExpired(err error) bool {
+	var invalid x509.CertificateInvalidError
+	return errors.As(err, &invalid) && invalid.Reason == x509.Expired
+}

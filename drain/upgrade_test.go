@@ -1,0 +1,78 @@
+package drain_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed829e008e/ebb/drain"
+	"github.com/seed829e008e/ebb/schema/schematest"
+)
+
+// The tables change under a run. It ends, says why, and claims nothing more; what it held is done by the next run that
+// knows the tables.
+func TestTablesChangeUnderARun(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, change, back, says string }{
+		{"newer", `update ebb.jobs_version set version = version + 6`, `update ebb.jobs_version set version = version - 6`, "this ebb knows only"},
+		{"older", `update ebb.jobs_version set version = 0`, `update ebb.jobs_version set version = $1`, "run: ebb migrate"},
+		{"renamed", `alter table ebb.jobs rename to jobs_old`, `alter table ebb.jobs_old rename to jobs`, "does not exist (SQLSTATE 42P01); ebb's tables were changed under the run"},
+		{"column", `alter table ebb.jobs rename lost to misplaced`, `alter table ebb.jobs rename misplaced to lost`, "does not exist (SQLSTATE 42703); ebb's tables were changed under the run"},
+		{"schema", `alter schema ebb rename to flow`, `alter schema flow rename to ebb`, "does not exist (SQLSTATE 42P01); ebb's tables were changed under the run"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.exec(`insert into ebb.jobs (payload) select '{}' from generate_series(1, 30)`)
+			config := r.config(func(_ context.Context, job drain.Job) error {
+				if job.ID == 5 {
+					r.exec(c.change)
+					if c.name == "newer" || c.name == "older" { // the version is looked at once a connection
+						r.exec(endSessions)
+					}
+				}
+				return nil
+			})
+			config.Database, config.Grace = database(schematest.Direct(r.url)), time.Second // it ends its sessions
+			report, err := r.try(t.Context(), config)
+			if err == nil || errors.Is(err, drain.ErrRefused) || !strings.Contains(report.Error, c.says) || strings.Contains(report.Error, "\n") {
+				t.Errorf("%v, %+v", err, report)
+			}
+			if report.Stopped != drain.StoppedError || report.Lost == 0 || report.Claimed != report.Done+report.Lost || report.Claimed > 10+report.Done {
+				t.Errorf("%+v", report)
+			}
+			if c.name == "older" {
+				r.exec(c.back, drain.SchemaVersion)
+			} else {
+				r.exec(c.back)
+			}
+			r.exec(`update ebb.jobs set locked_until = now() - interval '1 s' where status = 'running'`)
+			if again := r.run(r.config(nil)); again.Reaped != report.Lost || again.Done != 30-report.Done {
+				t.Errorf("%+v", again)
+			}
+			r.want(`select status, count(*) from ebb.jobs group by 1`, "(done,30)")
+		})
+	}
+}
+
+// A version that comes while the connection stands is of no matter to this run, only to the next.
+func TestNewVersionBetweenRuns(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.exec(`insert into ebb.jobs (payload) select '{}' from generate_series(1, 30)`)
+	config := r.config(func(_ context.Context, job drain.Job) error {
+		if job.ID == 5 {
+			r.exec(`update ebb.jobs_version set version = version + 1`)
+		}
+		return nil
+	})
+	if report := r.run(config); report.Done != 30 {
+		t.Errorf("%+v", report)
+	}
+	r.once(30)
+	if report, err := r.try(t.Context(), config); !errors.Is(err, drain.ErrRefused) || report.Claimed > 0 {
+		t.Errorf("%v, %+v", err, report)
+	}
+}
