@@ -47,13 +47,10 @@ func (c Command) Handle(ctx context.Context, job drain.Job) error {
 	if err != nil {
 		return unstarted(c.Args[0], err)
 	}
-	p, err := start(cmd)
+	p, err := c.Running.start(cmd)
 	if err != nil {
 		pipes.close()
 		return unstarted(c.Args[0], err)
-	}
-	if !c.Running.add(p) {
-		p.kill()
 	}
 
 	pipes.serve(job.Payload, c.printer(ctx, job, "stdout"), c.printer(ctx, job, "stderr"))

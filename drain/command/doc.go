@@ -52,7 +52,8 @@
 // When the command ends by itself, so does its group: what it started and left running has a second to finish printing,
 // and is then killed, with a warning. So nothing of a job outlives its attempt, and a retry never meets what an earlier
 // attempt left behind. A process that is meant to stay must leave the group (setsid); it keeps nobody waiting, even if it
-// holds the command's output open. Whatever it prints later is lost.
+// holds the command's output open. Whatever it prints later is lost. Where ebb is the first process of a container it
+// takes in such processes when they end ([Running.ReapStrays]).
 //
 // When ebb is told to end at once it kills all groups first ([Running]). When ebb itself is killed (SIGKILL, out of memory)
 // Linux kills the command as well, though not what the command started; elsewhere the command goes on. A container or a

@@ -38,6 +38,10 @@ func TestMain(m *testing.M) {
 		err := shell(`sleep 600 & sleep 600 >/dev/null 2>&1 & exit 3`).Handle(context.Background(), drain.Job{})
 		_, waitErr := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
 		fmt.Println(err, waitErr, time.Since(start) < outputWait+goneWait)
+	case "strays":
+		leaveStrays(true)
+	case "strays, not reaped":
+		leaveStrays(false)
 	}
 }
 

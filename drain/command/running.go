@@ -1,6 +1,9 @@
 package command
 
-import "sync"
+import (
+	"os/exec"
+	"sync"
+)
 
 // Running is the commands that run right now, so that a program which has to exit at once can take them along. Its zero
 // value is ready; all commands of a program share one.
@@ -8,6 +11,10 @@ type Running struct {
 	mu        sync.Mutex
 	processes map[*process]struct{}
 	killed    bool
+
+	// Starts are numbered. Those under way may have made a process that is not among the others yet.
+	starts   int64
+	underway map[int64]struct{}
 }
 
 // Kill kills every running command with its group, and every command that is started later. It waits for none of them,
@@ -22,13 +29,38 @@ func (r *Running) Kill() {
 	}
 }
 
-// add reports whether the process may run.
-func (r *Running) add(p *process) bool {
+// start starts a command and has it among those that run, until remove. It is killed at once where all are.
+func (r *Running) start(cmd *exec.Cmd) (*process, error) {
 	if r == nil {
-		return true
+		return start(cmd)
 	}
+	number := r.begin()
+	p, err := start(cmd)
+	if !r.add(number, p) && p != nil {
+		p.kill()
+	}
+	return p, err
+}
+
+func (r *Running) begin() (number int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.underway == nil {
+		r.underway = map[int64]struct{}{}
+	}
+	r.starts++
+	r.underway[r.starts] = struct{}{}
+	return r.starts
+}
+
+// add reports whether the process may run; it is nil where none was started.
+func (r *Running) add(number int64, p *process) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.underway, number)
+	if p == nil {
+		return false
+	}
 	if r.processes == nil {
 		r.processes = map[*process]struct{}{}
 	}
