@@ -41,12 +41,12 @@ const (
 	usualGrace  = 20 * time.Second // as in drain.Config
 	usualJob    = 5 * time.Minute  // as in drain.Config
 	mostLate    = 10 * time.Minute
-	mostMargin  = 5 * time.Minute // between the budget and the platform's limit
+	mostMargin  = 5 * time.Minute // between the end of budget and grace and the platform's limit
 )
 
 // within derives the limits that are not set from the shortest gap and from what the platform allows, and refuses those
 // that are set and do not fit. The budget is three quarters of the gap, an hour at most, and longer where a job timeout
-// needs it; the platform's limit lies half way between the budget and the next run, five minutes behind the budget at
+// needs it; the platform's limit lies half way between that, with the grace, and the next run, five minutes behind at
 // most.
 func (a Asked) within(set schedule.Set, from time.Time, p platform) (Limits, error) {
 	gap := set.Gaps(from, set.Horizon(from)).Shortest
@@ -79,7 +79,11 @@ func (a Asked) within(set schedule.Set, from time.Time, p platform) (Limits, err
 	case longest+l.Grace >= l.Budget:
 		return l, fmt.Errorf("%s %s and EBB_GRACE %s together are no less than %s", setting, schedule.Length(longest), schedule.Length(l.Grace), a.budget(l, why))
 	}
-	l.Deadline = (l.Budget + min((l.Gap-l.Budget)/2, mostMargin)).Truncate(time.Second)
+	ends := l.Budget
+	if l.Budget+l.Grace < l.Gap { // a budget that was set may leave less
+		ends += l.Grace
+	}
+	l.Deadline = (ends + min((l.Gap-ends)/2, mostMargin)).Truncate(time.Second)
 	if p.longest > 0 {
 		l.Deadline = min(l.Deadline, p.longest)
 	}

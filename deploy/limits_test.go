@@ -33,19 +33,21 @@ func TestLimits(t *testing.T) {
 		platform platform
 		want     string
 	}{
-		{"* * * * *", Asked{}, platform{}, "17s + 11s < 45s < 52s < 1m0s, late 30s"},
-		{"*/20 * * * *", Asked{}, platform{}, "5m0s + 20s < 15m0s < 17m30s < 20m0s, late 10m0s"},
-		{"*/45 * * * *", Asked{}, platform{}, "5m0s + 20s < 11m15s < 13m7s < 15m0s, late 7m30s"},
-		{"0 3 * * *", Asked{}, platform{}, "5m0s + 20s < 1h0m0s < 1h5m0s < 24h0m0s, late 10m0s"},
-		{"CRON_TZ=America/New_York 30 1 * * *", Asked{}, platform{}, "5m0s + 20s < 45m0s < 50m0s < 1h0m0s, late 10m0s"},
-		{"0 * * * *\n50 * * * *", Asked{}, platform{}, "3m35s + 20s < 7m30s < 8m45s < 10m0s, late 5m0s"},
+		{"* * * * *", Asked{}, platform{}, "17s + 11s < 45s < 58s < 1m0s, late 30s"},
+		{"*/20 * * * *", Asked{}, platform{}, "5m0s + 20s < 15m0s < 17m40s < 20m0s, late 10m0s"},
+		{"*/45 * * * *", Asked{}, platform{}, "5m0s + 20s < 11m15s < 13m17s < 15m0s, late 7m30s"},
+		{"0 3 * * *", Asked{}, platform{}, "5m0s + 20s < 1h0m0s < 1h5m20s < 24h0m0s, late 10m0s"},
+		{"CRON_TZ=America/New_York 30 1 * * *", Asked{}, platform{}, "5m0s + 20s < 45m0s < 50m20s < 1h0m0s, late 10m0s"},
+		{"0 * * * *\n50 * * * *", Asked{}, platform{}, "3m35s + 20s < 7m30s < 8m55s < 10m0s, late 5m0s"},
 		{"0 * * * *", Asked{}, lambda, "5m0s + 20s < 13m30s < 15m0s < 1h0m0s, late 10m0s"},
-		{"*/5 * * * *", Asked{}, lambda, "1m42s + 20s < 3m45s < 4m22s < 5m0s, late 2m30s"},
+		{"*/5 * * * *", Asked{}, lambda, "1m42s + 20s < 3m45s < 4m32s < 5m0s, late 2m30s"},
 		// A job timeout stretches the budget as far as there is room.
-		{"*/30 * * * *", job(25 * time.Minute), platform{}, "25m0s + 20s < 26m53s < 28m26s < 30m0s, late 10m0s"},
-		{"0 3 * * *", job(2 * time.Hour), platform{}, "2h0m0s + 20s < 2h30m25s < 2h35m25s < 24h0m0s, late 10m0s"},
-		{"*/30 * * * *", Asked{Queues: []QueueTimeout{{"EBB_QUEUE_A_TIMEOUT", 25 * time.Minute}}}, platform{}, "5m0s + 20s < 26m53s < 28m26s < 30m0s, late 10m0s"},
-		{"0 3 * * *", Asked{MaxRuntime: 5 * time.Hour, Grace: time.Minute, JobTimeout: 4 * time.Hour}, platform{}, "4h0m0s + 1m0s < 5h0m0s < 5h5m0s < 24h0m0s, late 10m0s"},
+		{"*/30 * * * *", job(25 * time.Minute), platform{}, "25m0s + 20s < 26m53s < 28m36s < 30m0s, late 10m0s"},
+		{"0 3 * * *", job(2 * time.Hour), platform{}, "2h0m0s + 20s < 2h30m25s < 2h35m45s < 24h0m0s, late 10m0s"},
+		{"*/30 * * * *", Asked{Queues: []QueueTimeout{{"EBB_QUEUE_A_TIMEOUT", 25 * time.Minute}}}, platform{}, "5m0s + 20s < 26m53s < 28m36s < 30m0s, late 10m0s"},
+		{"0 3 * * *", Asked{MaxRuntime: 5 * time.Hour, Grace: time.Minute, JobTimeout: 4 * time.Hour}, platform{}, "4h0m0s + 1m0s < 5h0m0s < 5h6m0s < 24h0m0s, late 10m0s"},
+		// A budget that was set may leave no room for its grace; it ends in time all the same.
+		{"*/30 * * * *", Asked{MaxRuntime: 29*time.Minute + 50*time.Second}, platform{}, "5m0s + 20s < 29m50s < 29m55s < 30m0s, late 10m0s"},
 
 		{"*/30 * * * *", Asked{MaxRuntime: time.Hour}, platform{}, "EBB_MAX_RUNTIME 1h is no less than the shortest gap of EBB_SCHEDULE, 30m (2026-11-29 23:30 UTC to 2026-11-30 00:00 UTC): shorten it, or unset it, and it is derived"},
 		{"0 * * * *", Asked{MaxRuntime: 20 * time.Minute}, lambda, "EBB_MAX_RUNTIME 20m is no less than the longest timeout of a function, 15m: shorten it, or unset it, and it is derived"},

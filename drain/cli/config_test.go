@@ -32,13 +32,13 @@ func TestFlagsAreDerived(t *testing.T) {
 
 func TestEverySettingIsExplained(t *testing.T) {
 	p := &program{}
-	run := p.runCommand()
+	run, serve := p.runCommand(), p.serveCommand()
 	for _, s := range Settings() {
 		if s.Help == "" || s.example == "" {
 			t.Errorf("%s has no help or no example", s.Variable)
 		}
-		if s.Flag != "" && run.Flags().Lookup(s.Flag) == nil {
-			t.Errorf("run has no flag --%s", s.Flag)
+		if s.Flag != "" && run.Flags().Lookup(s.Flag) == nil && serve.Flags().Lookup(s.Flag) == nil {
+			t.Errorf("neither run nor serve has a flag --%s", s.Flag)
 		}
 	}
 }

@@ -56,6 +56,7 @@ func Main(args, environ []string, stdin io.Reader, stdout, stderr io.Writer, han
 // A program is one call of Main.
 type program struct {
 	started  time.Time
+	args     []string
 	environ  []string
 	handlers []drain.Queue
 	stdin    io.Reader

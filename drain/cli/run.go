@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
@@ -48,6 +49,23 @@ Exit status: 0 ended as intended, 1 the run failed, 3 and 4 see --strict, 5 a ha
 }
 
 func (p *program) drain(ctx context.Context, by given, behind dash) error {
+	r, err := p.prepare(by, behind)
+	if err != nil {
+		return err
+	}
+	defer p.running.ReapStrays()()
+	return p.runOnce(ctx, r, p.started)
+}
+
+// A prepared is a run whose settings were found right.
+type prepared struct {
+	settings Config
+	config   drain.Config
+	resident bool // one run of many: no progress is shown
+}
+
+// prepare reads all that a run needs. All mistakes are in the error, and no database was asked.
+func (p *program) prepare(by given, behind dash) (prepared, error) {
 	environ := environment(p.environ)
 	c, mistakes := load(environ, by)
 	readable := len(mistakes) == 0
@@ -76,10 +94,10 @@ func (p *program) drain(ctx context.Context, by given, behind dash) error {
 		}
 	}
 	if len(mistakes) > 0 {
-		return asUsage(errors.Join(mistakes...))
+		return prepared{}, asUsage(errors.Join(mistakes...))
 	}
 	p.warnNeverSleeps(c, log)
-	return p.runOnce(ctx, c, config)
+	return prepared{settings: c, config: config}, nil
 }
 
 // limits is what the settings say of a run, apart from where the jobs are and what handles them.
@@ -89,7 +107,7 @@ func (c Config) limits(p *program) drain.Config {
 		Schema: c.Schema, Batch: c.Batch, Concurrency: c.Concurrency, MaxJobs: c.MaxJobs,
 		JobTimeout: c.JobTimeout, Lease: c.Lease, Grace: c.Grace, MaxRuntime: c.MaxRuntime, Linger: c.Linger,
 		Backoff: c.Backoff, MaxBackoff: c.MaxBackoff, ConnectTimeout: c.ConnectTimeout,
-		Started: p.started, Host: host, Version: Version(),
+		Host: host, Version: Version(),
 	}
 }
 
@@ -107,22 +125,28 @@ func checked(config drain.Config, said []error) []error {
 	return nil
 }
 
-// runOnce runs, shows how far it got and prints the summary.
-func (p *program) runOnce(ctx context.Context, c Config, config drain.Config) error {
-	progress := showProgress(p.stderr)
-	p.run.begin(func(r drain.Report) {
-		progress.end()
-		p.summarize(c, r, config.Log.Warn)
+// runOnce runs, shows how far it got and prints the summary. What it returns is a [runEnd]. Its budget counts from the
+// time at which it started.
+func (p *program) runOnce(ctx context.Context, r prepared, started time.Time) error {
+	config := r.config
+	config.Started = started
+	var line *progress
+	if !r.resident {
+		line = showProgress(p.stderr)
+	}
+	p.run.begin(started, func(report drain.Report) {
+		line.end()
+		p.summarize(r.settings, report, config.Log.Warn)
 	})
-	config.Observe = func(r drain.Report) {
-		p.run.observe(r)
-		progress.observe(r)
+	config.Observe = func(report drain.Report) {
+		p.run.observe(report)
+		line.observe(report)
 	}
 	report, err := drain.Run(ctx, config)
-	progress.end()
+	line.end()
 	if err != nil {
 		config.Log.Error("the run failed", "error", err)
 	}
 	p.run.end(report)
-	return runEnd{report: report, err: err, strict: c.Strict}
+	return runEnd{report: report, err: err, strict: r.settings.Strict}
 }

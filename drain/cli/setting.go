@@ -42,10 +42,9 @@ func settingsOf(t reflect.Type, prefix string) (all []Setting) {
 		_, s.zero = f.Tag.Lookup("zero")
 		s.max, _ = strconv.Atoi(f.Tag.Get("max"))
 		switch {
-		case prefix != "":
 		case name == "EBB_QUEUES":
 			s.Flag = "queue" // repeatable, so it is not derived
-		default:
+		case len(s.on) > 0:
 			s.Flag = strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "EBB_"), "_", "-"))
 		}
 		all = append(all, s)

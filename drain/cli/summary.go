@@ -17,16 +17,17 @@ import (
 // by the run's end or by the second signal.
 type lastRun struct {
 	mu       sync.Mutex
+	started  time.Time
 	begun    bool
 	told     bool
 	report   drain.Report
 	conclude func(drain.Report)
 }
 
-func (l *lastRun) begin(conclude func(drain.Report)) {
+func (l *lastRun) begin(started time.Time, conclude func(drain.Report)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.begun, l.conclude = true, conclude
+	l.started, l.begun, l.told, l.report, l.conclude = started, true, false, drain.Report{}, conclude
 }
 
 func (l *lastRun) observe(r drain.Report) {
@@ -47,7 +48,7 @@ func (l *lastRun) end(r drain.Report) {
 // concludeCutShort prints the summary of a run that a second signal ended: what it held then is abandoned.
 func (p *program) concludeCutShort() {
 	p.run.mu.Lock()
-	begun, r := p.run.begun, p.run.report
+	begun, started, r := p.run.begun, p.run.started, p.run.report
 	p.run.mu.Unlock()
 	if !begun {
 		return
@@ -55,7 +56,7 @@ func (p *program) concludeCutShort() {
 	r.Stopped, r.Error = drain.StoppedSignal, "a second signal ended the run at once: the jobs in hand wait for their leases"
 	r.Looked = false
 	r.Abandoned = r.Claimed - r.Done - r.Retried - r.Failed - r.Released - r.Lost
-	r.RunMS = time.Since(p.started).Milliseconds()
+	r.RunMS = time.Since(started).Milliseconds()
 	p.run.end(r)
 }
 

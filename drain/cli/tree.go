@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/seed829e008e/ebb/deploy/lambda"
 )
 
 // tree is the command tree, made anew for every call: it holds what the flags say.
@@ -31,7 +33,7 @@ Start with: ebb demo`,
 	root.SetErr(p.stderr)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(p.runCommand(), p.migrateCommand(), p.enqueueCommand(), p.statusCommand(), p.tryCommand(),
-		p.planCommand(), p.awakeCommand(), p.demoCommand(), p.versionCommand())
+		p.planCommand(), p.awakeCommand(), p.manifestCommand(), p.serveCommand(), p.demoCommand(), p.versionCommand())
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true
 		if check := c.Args; check != nil {
@@ -50,7 +52,15 @@ Start with: ebb demo`,
 		}
 		return wrong("there is no command %q; see ebb --help", args[0])
 	}
-	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	root.RunE = func(c *cobra.Command, _ []string) error {
+		if environment(p.environ)[lambda.Variable] != "" {
+			return p.lambda(c.Context())
+		}
+		if onCloudRun(environment(p.environ)) {
+			return p.cloudRun(c.Context())
+		}
+		return c.Help()
+	}
 	return root
 }
 

@@ -1,0 +1,152 @@
+package deploy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed829e008e/ebb/schedule"
+)
+
+// A dialect is how a scheduler writes a cron field. Everything is written out from the values, so that no name, step or
+// descriptor of one dialect means something else in another.
+type dialect struct {
+	step     string   // before the n of every n-th minute or hour from 0 on
+	weekdays []string // in their order, Sunday first; numbers where there are none
+}
+
+var (
+	unixDialect = dialect{step: "*/"}
+	awsDialect  = dialect{step: "0/", weekdays: []string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}}
+)
+
+// unixCron is a schedule in the five fields that unix-cron has, 0 for Sunday. Where both day fields are restricted, either
+// is enough, and neither begins with a star.
+func unixCron(s schedule.Schedule) string {
+	v := plain(s)
+	days, weekdays := "*", "*"
+	if !v.EveryDay {
+		days = unixDialect.list(v.Days, nil)
+	}
+	if !v.EveryWeekday {
+		weekdays = unixDialect.list(v.Weekdays, nil)
+	}
+	return strings.Join([]string{unixDialect.clock(v.Minutes, 60), unixDialect.clock(v.Hours, 24), days, unixDialect.months(v.Months), weekdays}, " ")
+}
+
+// awsCron is a schedule as Amazon EventBridge Scheduler has it: six fields, exactly one of the two day fields being a
+// question mark, weekdays by name, for their numbers are one off.
+func awsCron(s schedule.Schedule) (string, error) {
+	v := plain(s)
+	days, weekdays := "*", "?"
+	switch {
+	case !v.EveryDay && !v.EveryWeekday:
+		return "", fmt.Errorf("EBB_SCHEDULE: in %q either the day of the month or the weekday is enough, which Amazon EventBridge cannot express: "+
+			"restrict one of the two only, or have ebb manifest kubernetes, systemd or cloudrun start the runs", s)
+	case !v.EveryDay:
+		days = awsDialect.list(v.Days, nil)
+	case !v.EveryWeekday:
+		days, weekdays = "?", awsDialect.list(v.Weekdays, awsDialect.weekdays)
+	}
+	return fmt.Sprintf("cron(%s %s %s %s %s *)", awsDialect.clock(v.Minutes, 60), awsDialect.clock(v.Hours, 24), days, awsDialect.months(v.Months), weekdays), nil
+}
+
+// plain is the values, with a day field that has all of them as a star. Where both are restricted either is enough, so
+// that with one such field every day will do.
+func plain(s schedule.Schedule) schedule.Values {
+	v := s.Values()
+	allDays, allWeekdays := len(v.Days) == 31, len(v.Weekdays) == 7
+	either := !v.EveryDay && !v.EveryWeekday && (allDays || allWeekdays)
+	v.EveryDay = v.EveryDay || allDays || either
+	v.EveryWeekday = v.EveryWeekday || allWeekdays || either
+	return v
+}
+
+// clock writes a field that begins with 0 and has size values.
+func (d dialect) clock(values []int, size int) string {
+	if len(values) == size {
+		return "*"
+	}
+	if n := len(values); n > 2 && values[0] == 0 {
+		step := values[1]
+		even := values[n-1]+step >= size
+		for i, v := range values {
+			even = even && v == i*step
+		}
+		if even {
+			return d.step + strconv.Itoa(step)
+		}
+	}
+	return d.list(values, nil)
+}
+
+func (d dialect) months(values []int) string {
+	if len(values) == 12 {
+		return "*"
+	}
+	return d.list(values, nil)
+}
+
+// list writes values one by one, and three or more in a row as a range; by name where there are names.
+func (d dialect) list(values []int, names []string) string {
+	text := func(v int) string {
+		if names != nil {
+			return names[v]
+		}
+		return strconv.Itoa(v)
+	}
+	var parts []string
+	for i := 0; i < len(values); {
+		n := 1
+		for i+n < len(values) && values[i+n] == values[i]+n {
+			n++
+		}
+		if n > 2 {
+			parts = append(parts, text(values[i])+"-"+text(values[i+n-1]))
+			i += n
+			continue
+		}
+		parts = append(parts, text(values[i]))
+		i++
+	}
+	return strings.Join(parts, ",")
+}
+
+var errNoSchedule = errors.New("there is no schedule; set EBB_SCHEDULE, for example to '*/30 * * * *'")
+
+// weekdayCycle is how many years it takes until every date has been on every weekday, in leap years too.
+const weekdayCycle = 28
+
+// apart refuses lines of which two fire at once, for a platform on which each is a trigger of its own.
+func apart(set schedule.Set, from time.Time, each string) error {
+	for i := range set {
+		for j := range i {
+			pair := schedule.Set{set[j], set[i]}
+			if neverMeet(pair) {
+				continue
+			}
+			for year := range weekdayCycle {
+				if at, _, _, meet := pair.Meet(from.AddDate(year, 0, 0), from.AddDate(year+1, 0, 0)); meet {
+					return fmt.Errorf("each line of EBB_SCHEDULE is %s, and line %d (%s) and line %d (%s) both fire at %s, which would start two runs: "+
+						"write them as one line, or move one by as many minutes as a run may take", each, j+1, pair[0], i+1, pair[1], at.Format(stamp))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// neverMeet sees at a glance that two lines cannot fire at once.
+func neverMeet(pair schedule.Set) bool {
+	a, b := pair[0].Values(), pair[1].Values()
+	zoneA, _ := pair[0].Zone()
+	zoneB, _ := pair[1].Zone()
+	return zoneA.String() == zoneB.String() && (disjoint(a.Minutes, b.Minutes) || disjoint(a.Hours, b.Hours) || disjoint(a.Months, b.Months))
+}
+
+func disjoint(a, b []int) bool {
+	return !slices.ContainsFunc(a, func(v int) bool { return slices.Contains(b, v) })
+}
