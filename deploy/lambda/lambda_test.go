@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 		case "wait":
 			fmt.Println("at work")
 			<-ctx.Done()
+			time.Sleep(50 * time.Millisecond) // a run settles what it has in hand
 			return json.Marshal(context.Cause(ctx).Error())
 		case "unfit":
 			return nil, fmt.Errorf("wrapped: %w", Failure{Kind: "Ebb.Exit5", Text: "one handler is left", Unfit: true})

@@ -306,10 +306,14 @@ func TestLambdaSignal(t *testing.T) {
 		_, err := os.Stat(filepath.Join(f.rie.Dir, "started"))
 		return err == nil
 	})
+	signalled := time.Now()
 	for _, pid := range f.children() {
 		syscall.Kill(pid, syscall.SIGTERM)
 	}
 	a := <-answers
+	if took := time.Since(signalled); took > 5*time.Second { // half a second on a machine with nothing else to do; EBB_GRACE is 20s
+		t.Errorf("the answer came %v behind the signal", took)
+	}
 	if a.Stopped != drain.StoppedSignal || a.Released != 10 || a.ErrorType != "" {
 		t.Errorf("%s", a.text)
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 func TestHelp(t *testing.T) {
-	for _, name := range []string{"", "run", "migrate", "enqueue", "status", "try", "demo", "version"} {
+	for _, name := range []string{"", "run", "migrate", "enqueue", "status", "try", "plan", "awake", "manifest", "serve", "demo", "version"} {
 		args := []string{"--help"}
 		file := "help.txt"
 		if name != "" {
