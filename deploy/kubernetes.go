@@ -77,9 +77,8 @@ func image(name string) string {
 // cronJobs gives each line a CronJob. Kubernetes keeps the runs of one CronJob apart, but not those of two: lines that
 // fire at once are refused.
 func cronJobs(j Job) (all []cronJob, err error) {
-	if at, a, b, meet := j.Schedule.Meet(j.From, j.Schedule.Horizon(j.From)); meet {
-		return nil, fmt.Errorf("each line of EBB_SCHEDULE is a CronJob of its own, and line %d (%s) and line %d (%s) both fire at %s, which would start two runs: write them as one line, or move one by as many minutes as a run may take",
-			a+1, j.Schedule[a], b+1, j.Schedule[b], at.Format(stamp))
+	if err := apart(j.Schedule, j.From, "a CronJob of its own"); err != nil {
+		return nil, err
 	}
 	for i, s := range j.Schedule {
 		c := cronJob{Name: j.Name, Schedule: s.Five(), Zone: zoneName(s)}

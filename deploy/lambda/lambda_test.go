@@ -155,6 +155,8 @@ func TestFailures(t *testing.T) {
 	if got, want := p.answer(), `request-1/error {"errorMessage":"one handler is left","errorType":"Ebb.Exit5"}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+	late := time.AfterFunc(20*time.Second, func() { c.Process.Kill() })
+	defer late.Stop()
 	if c.Wait(); c.ProcessState.ExitCode() != 1 {
 		t.Errorf("a process that is unfit went on, or ended with %v", c.ProcessState)
 	}

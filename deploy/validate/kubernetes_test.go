@@ -147,7 +147,7 @@ func TestKubernetesLimits(t *testing.T) {
 		{"*/5 * * * *", 5 * time.Minute, 150, 272, 30},
 		{"*/30 * * * *", 30 * time.Minute, 600, 1585, 30},
 		{"0 3 * * *", 24 * time.Hour, 600, 3920, 30},
-		{"0 3 * * *\n50 3 * * *", 50 * time.Minute, 600, 2560, 30},
+		{"0 3 * * *\n50 3 * * *", 50 * time.Minute, 600, 2570, 30},
 	} {
 		for _, c := range accepted(t, cronJob(t, test.lines)) {
 			s, j := c.Spec, c.Spec.JobTemplate.Spec

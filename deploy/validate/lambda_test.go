@@ -23,16 +23,24 @@ import (
 	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
+// TestMain takes away what was built.
+func TestMain(m *testing.M) {
+	status := m.Run()
+	os.RemoveAll(builtIn)
+	os.Exit(status)
+}
+
+var builtIn string
+
 // built gives the paths of ebb and of AWS's own emulator of a function's environment, each built once.
 var built = sync.OnceValues(func() (paths [2]string, err error) {
-	directory, err := os.MkdirTemp("", "ebb-lambda-")
-	if err != nil {
+	if builtIn, err = os.MkdirTemp("", "ebb-lambda-"); err != nil {
 		return paths, err
 	}
 	for i, b := range []struct{ in, what string }{
 		{"../..", "."}, {".", "github.com/aws/aws-lambda-runtime-interface-emulator/cmd/aws-lambda-rie"},
 	} {
-		paths[i] = filepath.Join(directory, []string{"bootstrap", "rie"}[i])
+		paths[i] = filepath.Join(builtIn, []string{"bootstrap", "rie"}[i])
 		c := exec.Command("go", "build", "-o", paths[i], b.what)
 		c.Dir = b.in
 		if out, err := c.CombinedOutput(); err != nil {
