@@ -3,9 +3,7 @@ package drain_test
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -81,10 +79,7 @@ func median(of []int) int {
 // in the indexes that it claims from and settles by, and its last claims read no more than its first ones.
 func TestOldSnapshot(t *testing.T) {
 	r := newRig(t)
-	jobs := 30_000
-	if n, err := strconv.Atoi(os.Getenv("OLD_SNAPSHOT_JOBS")); err == nil {
-		jobs = n // case 70 has 100,000, which take some minutes on a busy machine and show the same
-	}
+	const jobs = 100_000
 	holder := schematest.Connect(t, r.url)
 	for _, sql := range []string{`begin isolation level repeatable read`, `select 1`} {
 		if _, err := holder.Exec(t.Context(), sql); err != nil {
@@ -108,7 +103,7 @@ func TestOldSnapshot(t *testing.T) {
 		}
 		first, last := median(of[tenth:2*tenth]), median(of[9*tenth:])
 		t.Logf("%s: %d blocks at first, %d at the end", kind, first, last)
-		if last > first+first/8+20 {
+		if last > first+first/4+20 { // an index that grows becomes a level higher
 			t.Errorf("%s: read %d blocks at first, %d at the end", kind, first, last)
 		}
 	}
