@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -112,5 +111,3 @@ func (d dialect) list(values []int, names []string) string {
 	}
 	return strings.Join(parts, ",")
 }
-
-var errNoSchedule = errors.New("there is no schedule; set EBB_SCHEDULE, for example to '*/30 * * * *'")

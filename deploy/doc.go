@@ -11,5 +11,5 @@
 //	├──────────────────────────────────────────────────────────────────────────────────┤ shortest gap
 //
 // so that a job that is started can end, a run ends by itself before the platform ends it, and the platform ends it
-// before the next run is due. [Asked.Within] derives what is not set and refuses what does not fit.
+// before the next run is due. What is not set is derived, what does not fit is refused.
 package deploy

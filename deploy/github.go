@@ -70,7 +70,7 @@ func GitHub(j Job) ([]File, error) {
 }
 
 // wholeMinutes is the platform's limit in minutes, rounded down where that is still behind the budget.
-func wholeMinutes(l Limits) int64 {
+func wholeMinutes(l limits) int64 {
 	if down := l.Deadline.Truncate(time.Minute); down > l.Budget {
 		return int64(down / time.Minute)
 	}

@@ -85,9 +85,6 @@ func lambdaTriggers(j Job) ([]trigger, error) {
 
 // triggers gives each line one, and refuses lines of which two fire at once: the platform would start two runs.
 func triggers(j Job, each string, text func(schedule.Schedule) (string, error)) (all []trigger, err error) {
-	if len(j.Schedule) == 0 {
-		return nil, errNoSchedule
-	}
 	if err := apart(j.Schedule, j.From, each); err != nil {
 		return nil, err
 	}

@@ -20,9 +20,9 @@ type QueueTimeout struct {
 	Timeout time.Duration
 }
 
-// Limits are those of a run on a platform: JobTimeout + Grace < Budget < Deadline < Gap. Whole seconds, but for what was
+// limits are those of a run on a platform: JobTimeout + Grace < Budget < Deadline < Gap. Whole seconds, but for what was
 // set.
-type Limits struct {
+type limits struct {
 	JobTimeout, Grace time.Duration // EBB_JOB_TIMEOUT, EBB_GRACE
 	Budget            time.Duration // EBB_MAX_RUNTIME
 	Deadline          time.Duration // the platform ends the run
@@ -48,9 +48,9 @@ const (
 // that are set and do not fit. The budget is three quarters of the gap, an hour at most, and longer where a job timeout
 // needs it; the platform's limit lies half way between that, with the grace, and the next run, five minutes behind at
 // most.
-func (a Asked) within(set schedule.Set, from time.Time, p platform) (Limits, error) {
+func (a Asked) within(set schedule.Set, from time.Time, p platform) (limits, error) {
 	gap := set.Gaps(from, set.Horizon(from)).Shortest
-	l := Limits{Gap: gap.Length(), Grace: a.Grace, Budget: a.MaxRuntime, JobTimeout: a.JobTimeout}
+	l := limits{Gap: gap.Length(), Grace: a.Grace, Budget: a.MaxRuntime, JobTimeout: a.JobTimeout}
 	l.Late = min(l.Gap/2, mostLate).Truncate(time.Second)
 	ceiling, why := l.Gap, fmt.Sprintf("the shortest gap of EBB_SCHEDULE, %s (%s to %s)", schedule.Length(l.Gap), gap.From.Format(stamp), gap.To.Format(stamp))
 	if p.longest > 0 && p.longest < l.Gap {
@@ -87,11 +87,14 @@ func (a Asked) within(set schedule.Set, from time.Time, p platform) (Limits, err
 	if p.longest > 0 {
 		l.Deadline = min(l.Deadline, p.longest)
 	}
+	if l.Deadline <= l.Budget {
+		return l, fmt.Errorf("EBB_MAX_RUNTIME %s leaves no time before the end of %s: shorten it, or unset it, and it is derived", schedule.Length(l.Budget), why)
+	}
 	return l, nil
 }
 
 // budget names the budget for a message, and where it comes from if it was not set.
-func (a Asked) budget(l Limits, why string) string {
+func (a Asked) budget(l limits, why string) string {
 	if a.MaxRuntime > 0 {
 		return fmt.Sprintf("EBB_MAX_RUNTIME %s: shorten them, or lengthen it", schedule.Length(l.Budget))
 	}

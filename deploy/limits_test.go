@@ -20,7 +20,7 @@ func lines(t *testing.T, text string) schedule.Set {
 	return set
 }
 
-func (l Limits) text() string {
+func (l limits) text() string {
 	return fmt.Sprint(l.JobTimeout, " + ", l.Grace, " < ", l.Budget, " < ", l.Deadline, " < ", l.Gap, ", late ", l.Late)
 }
 
@@ -49,6 +49,7 @@ func TestLimits(t *testing.T) {
 		// A budget that was set may leave no room for its grace; it ends in time all the same.
 		{"*/30 * * * *", Asked{MaxRuntime: 29*time.Minute + 50*time.Second}, platform{}, "5m0s + 20s < 29m50s < 29m55s < 30m0s, late 10m0s"},
 
+		{"*/20 * * * *", Asked{MaxRuntime: 19*time.Minute + 59*time.Second}, platform{}, "EBB_MAX_RUNTIME 19m59s leaves no time before the end of the shortest gap of EBB_SCHEDULE, 20m (2026-11-29 23:40 UTC to 2026-11-30 00:00 UTC): shorten it, or unset it, and it is derived"},
 		{"*/30 * * * *", Asked{MaxRuntime: time.Hour}, platform{}, "EBB_MAX_RUNTIME 1h is no less than the shortest gap of EBB_SCHEDULE, 30m (2026-11-29 23:30 UTC to 2026-11-30 00:00 UTC): shorten it, or unset it, and it is derived"},
 		{"0 * * * *", Asked{MaxRuntime: 20 * time.Minute}, lambda, "EBB_MAX_RUNTIME 20m is no less than the longest timeout of a function, 15m: shorten it, or unset it, and it is derived"},
 		{"*/20 * * * *", job(20 * time.Minute), platform{}, "EBB_JOB_TIMEOUT 20m and EBB_GRACE 20s together are no less than 15m, the longest run within the shortest gap of EBB_SCHEDULE, 20m (2026-11-29 23:40 UTC to 2026-11-30 00:00 UTC): shorten them, or have runs start less often"},

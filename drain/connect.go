@@ -43,7 +43,7 @@ func connect(ctx context.Context, database func() (*pgx.ConnConfig, error), time
 			return nil
 		case ctx.Err() != nil:
 			return err
-		case diagnoseTrouble(err) != permanent, refused.isReadOnly(err):
+		case passes(err), refused.isReadOnly(err):
 			log.Info("database not ready, trying again", "try", tries, "error", brief(err))
 			return retry.RetryableError(err)
 		case refused.another(config, err):
@@ -61,7 +61,7 @@ func connect(ctx context.Context, database func() (*pgx.ConnConfig, error), time
 		return nil, fmt.Errorf("stopped while connecting to the database: %w", context.Cause(ctx))
 	case errors.Is(err, ErrRefused):
 		return nil, err
-	case patience.Err() != nil || diagnoseTrouble(err) != permanent:
+	case patience.Err() != nil || passes(err):
 		text := brief(err)
 		if isTimeout(err) {
 			text = "it does not answer"
@@ -70,6 +70,12 @@ func connect(ctx context.Context, database func() (*pgx.ConnConfig, error), time
 			time.Since(began).Round(time.Second), text, hint(err)), err}
 	}
 	return nil, reworded{"cannot connect to the database: " + brief(err) + hint(err), err}
+}
+
+// passes says whether a connect that failed may succeed later. There is no row yet whose fault it could be.
+func passes(err error) bool {
+	t := diagnoseTrouble(err)
+	return t != permanent && t != rowTrouble
 }
 
 // reworded gives an error a text of its own and keeps it in the chain.

@@ -26,6 +26,9 @@ func hintOf(pg *pgconn.PgError) string {
 	if isUnsupported(pg) {
 		return "; take that parameter out of DATABASE_URL, or have the pooler pass it (ignore_startup_parameters)"
 	}
+	if pg.Where != "" {
+		return "" // what a trigger of the user's has said is not about ebb's own tables and rights
+	}
 	switch pg.Code {
 	case "28P01":
 		return "; check user and password in DATABASE_URL"

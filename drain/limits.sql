@@ -3,7 +3,8 @@
 -- of a few milliseconds is compiled first, which takes seconds where the planner's settings make its costs look high.
 -- Nor is an index read as a whole where its first entry would do: those of due and running jobs are short but for the dead
 -- entries that an old snapshot keeps there, which no estimate knows of.
--- Local to the exchange's transaction, because behind a pooler the session is not ours.
+-- Local to the exchange's transaction, because behind a pooler the session is not ours; what triggers of the user's ask in
+-- it goes by the same settings.
 select pg_catalog.set_config('lock_timeout', '3s', true), pg_catalog.set_config('statement_timeout', '30s', true),
        pg_catalog.set_config('array_nulls', 'on', true), pg_catalog.set_config('jit', 'off', true),
        pg_catalog.set_config('enable_bitmapscan', 'off', true)

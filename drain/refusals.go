@@ -68,5 +68,14 @@ func triedWith(config *pgx.ConnConfig, read error) string {
 	if config == nil {
 		return read.Error()
 	}
-	return fmt.Sprintf("%q %d %q %q %q", config.Host, config.Port, config.User, config.Password, config.Database)
+	with := fmt.Sprintf("%q %d %q %q %q", config.Host, config.Port, config.User, config.Password, config.Database)
+	if config.TLSConfig != nil {
+		for _, c := range config.TLSConfig.Certificates {
+			with += fmt.Sprintf(" %x", c.Certificate)
+		}
+	}
+	for _, f := range config.Fallbacks {
+		with += fmt.Sprintf(" %q %d", f.Host, f.Port)
+	}
+	return with
 }

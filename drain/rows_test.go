@@ -30,6 +30,9 @@ func TestRowsThatCannotBeChanged(t *testing.T) {
 		{"settle", refuse(`new.id = 3 and new.status = 'done'`), "(running,1)", 1},
 		{"reap", `update ebb.jobs set status = 'running', attempts = 1, locked_until = now() where id = 3;` +
 			refuse(`new.id = 3 and new.status = 'queued'`), "(running,1)", 0},
+		{"settle, for a table that is not there", `create function refuse() returns trigger language plpgsql as
+			$$begin if new.id = 3 and new.status = 'done' then insert into audit values (1); end if; return new; end$$;
+			create trigger refuse before update on ebb.jobs for each row execute function refuse()`, "(running,1)", 1},
 		{"a check", `alter table ebb.jobs add check (id <> 3 or status <> 'running')`, "(queued,0)", 0},
 		{"a deferred constraint", `create function refuse() returns trigger language plpgsql as
 			$$begin if new.id = 3 and new.status = 'done' then raise exception 'not this one'; end if; return new; end$$;

@@ -85,6 +85,8 @@ func troubleOf(pg *pgconn.PgError) trouble {
 		return cut
 	case class == "22", class == "23", class == "54", class == "P0", class == "38", class == "39", class == "27", class == "44":
 		return rowTrouble
+	case pg.Where != "": // raised inside of a function, so by a trigger of the user's: a table that it misses is not ebb's
+		return rowTrouble
 	}
 	return permanent
 }

@@ -29,21 +29,21 @@ func (s Schedule) Values() Values {
 	}
 }
 
-// Meet is the first time in a window at which two of them fire at once, and which two these are. Schedulers that know
-// only one line a trigger would start two runs then.
-func (set Set) Meet(from, to time.Time) (at time.Time, a, b int, ok bool) {
-	by := map[int64]int{}
-	for i, s := range set {
+// Meet is the first time in a window at which two of them fire at once. Schedulers that know only one line a trigger
+// would start two runs then.
+func (set Set) Meet(from, to time.Time) (at time.Time, ok bool) {
+	fired := map[int64]bool{}
+	for _, s := range set {
 		for second := range s.fires(before(from), ceil(to)) {
 			if ok && second >= at.Unix() {
 				break
 			}
-			if j, there := by[second]; there {
-				at, a, b, ok = time.Unix(second, 0).In(set.zone()), j, i, true
+			if fired[second] {
+				at, ok = time.Unix(second, 0).In(set.zone()), true
 				break
 			}
-			by[second] = i
+			fired[second] = true
 		}
 	}
-	return at, a, b, ok
+	return at, ok
 }

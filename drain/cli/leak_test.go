@@ -132,7 +132,7 @@ func (i invocation) quietly(t *testing.T, format string, args ...any) {
 	}
 }
 
-// Design.md: secrets are never printed, in whole or in part, however the database's URL is written.
+// secrets are never printed, in whole or in part, however the database's URL is written.
 func TestWrongURLIsNotPrinted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

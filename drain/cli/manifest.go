@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,13 +21,14 @@ import (
 
 // A target is a platform that starts runs, and what makes its files.
 type target struct {
-	name string
-	make func(deploy.Job) ([]deploy.File, error)
+	name         string
+	make         func(deploy.Job) ([]deploy.File, error)
+	images, pods bool // it takes them
 }
 
 var targets = []target{
-	{"kubernetes", deploy.Kubernetes}, {"systemd", deploy.Systemd}, {"lambda", deploy.Lambda},
-	{"cloudrun", deploy.CloudRun}, {"github", deploy.GitHub},
+	{"kubernetes", deploy.Kubernetes, true, true}, {"systemd", deploy.Systemd, false, false}, {"lambda", deploy.Lambda, true, false},
+	{"cloudrun", deploy.CloudRun, true, false}, {"github", deploy.GitHub, true, false},
 }
 
 func (p *program) manifestCommand() *cobra.Command {
@@ -41,8 +43,8 @@ func (p *program) manifestCommand() *cobra.Command {
 not set are derived from the shortest gap of the schedule: job timeout + grace < EBB_MAX_RUNTIME < the platform's limit
 < gap. What does not fit, and a schedule that the platform does not know, is refused.
 
-Secrets are referred to and never printed: DATABASE_URL comes from the platform's own store, under the name that --name
-gives. The files say how to put it there.`,
+DATABASE_URL is referred to and never printed: it comes from the platform's own store, under the name that --name gives,
+and the files say how to put it there. The handlers' command lines are printed as they are: keep secrets out of them.`,
 		Example: `  EBB_SCHEDULE='*/20 * * * *' EBB_QUEUE_EMAIL_COMMAND=/app/send-email ebb manifest kubernetes --image registry.example.com/shop-jobs:3
   ebb manifest systemd --schedule '*/20 * * * *' --output . -- /usr/local/bin/send-email`,
 		ValidArgs: names,
@@ -87,6 +89,12 @@ var goodName = regexp.MustCompile(`^[a-z]([a-z0-9-]{0,50}[a-z0-9])?$`)
 func (p *program) manifest(t target, by given, behind dash, f manifestFlags) error {
 	c, _, queues, err := p.settings(by, behind, false)
 	job, mistakes := p.job(c, by, behind, f)
+	if f.image != "" && !t.images {
+		mistakes = append(mistakes, fmt.Errorf("--image: %s starts no images; leave it out", t.name))
+	}
+	if f.pods > 1 && !t.pods {
+		mistakes = append(mistakes, fmt.Errorf("--pods: %s has none; leave it out, and raise EBB_CONCURRENCY for more jobs at once", t.name))
+	}
 	if mistakes = append([]error{err}, mistakes...); errors.Join(mistakes...) != nil {
 		return asUsage(errors.Join(mistakes...))
 	}
@@ -142,8 +150,11 @@ func (p *program) job(c Config, by given, behind dash, f manifestFlags) (deploy.
 	return job, mistakes
 }
 
-// left out are the settings that a manifest says in another way, or not at all.
-var leftOut = []string{"DATABASE_URL", "DATABASE_URL_FILE", "EBB_MAX_RUNTIME", "EBB_GRACE", "EBB_JOB_TIMEOUT", "EBB_ADDR", "EBB_TOKEN", "EBB_TOKEN_FILE"}
+// isLeftOut knows the settings that a manifest says in another way, or not at all, and all secrets.
+func (s Setting) isLeftOut() bool {
+	saidElsewhere := []string{"DATABASE_URL_FILE", "EBB_MAX_RUNTIME", "EBB_GRACE", "EBB_JOB_TIMEOUT", "EBB_ADDR", "EBB_TOKEN_FILE"}
+	return s.kind == reflect.TypeFor[Secret]() || slices.Contains(saidElsewhere, s.Variable)
+}
 
 // deployed are the settings that are set, as text, for the environment of the runs.
 func deployed(environ map[string]string, by given, behind dash, set schedule.Set) (all []deploy.Variable) {
@@ -158,7 +169,7 @@ func deployed(environ map[string]string, by given, behind dash, set schedule.Set
 			value = flag
 		}
 		switch {
-		case slices.Contains(leftOut, s.Variable):
+		case s.isLeftOut():
 			continue
 		case s.Variable == "EBB_QUEUES" && len(by.queues) > 0:
 			if value = strings.Join(by.queues, ","); behind != nil {
@@ -171,8 +182,9 @@ func deployed(environ map[string]string, by given, behind dash, set schedule.Set
 	}
 	for _, q := range groupsIn(environ) {
 		for _, s := range groupSettings() {
-			name := strings.Replace(s.Variable, "<Q>", q, 1)
-			add(name, environ[name])
+			if name := strings.Replace(s.Variable, "<Q>", q, 1); !s.isLeftOut() {
+				add(name, environ[name])
+			}
 		}
 	}
 	return all

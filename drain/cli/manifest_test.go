@@ -49,6 +49,8 @@ func TestManifestMistakes(t *testing.T) {
 			"ebb: EBB_SCHEDULE is not set; set when runs start, for example to '*/30 * * * *'\n" +
 				"ebb: --name: \"A b\" is not lower-case letters, digits and dashes, at most 52 of them, a letter first\n" +
 				"ebb: --pods: 0 is not from 1 to 1000\nebb: --image: \"a b\" is not the name of an image\n"},
+		{map[string]string{"EBB_SCHEDULE": "@daily"}, []string{"manifest", "systemd", "--image", "a:1", "--pods", "2"},
+			"ebb: --image: systemd starts no images; leave it out\nebb: --pods: systemd has none; leave it out, and raise EBB_CONCURRENCY for more jobs at once\n"},
 		{map[string]string{"EBB_SCHEDULE": "*/20 * * * *", "EBB_MAX_RUNTIME": "20m"}, []string{"manifest", "systemd"},
 			"ebb: systemd: EBB_MAX_RUNTIME 20m is no less than the shortest gap of EBB_SCHEDULE, 20m ("},
 		{map[string]string{"EBB_SCHEDULE": "0 0 30 2 *"}, []string{"manifest", "systemd"}, "ebb: EBB_SCHEDULE: "},

@@ -6,8 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// looksSecret tells what may be a connection URL or a password, however it is written: its message must not repeat it.
-var looksSecret = regexp.MustCompile(`(?i)://|pass(word|wd|phrase)?["']?\s*[=:]|[^\s:@]+:\S*@`)
+// secretParts are where a secret may be in what was typed, however it is written: what stands before the last @ of a URL or of
+// user:password@host, all of a database's URL without one, and what is behind a password=.
+var secretParts = []*regexp.Regexp{
+	regexp.MustCompile(`(?is)://(.*)@`),
+	regexp.MustCompile(`(?is)([^\s:@]+:\S.*)@`),
+	regexp.MustCompile(`(?is)postgres(?:ql)?:([^@]*)$`),
+	regexp.MustCompile(`(?is)pass(?:word|wd|phrase)?["']?\s*[=:](.*)`),
+}
 
 // ordinary are words of a connection URL that no message has to avoid.
 var ordinary = regexp.MustCompile(`(?i)postgres(ql)?|database_url(_file)?|password|passfile|service|application_name|connect_timeout|sslmode|localhost|127\.0\.0\.1|dbname|host|user|port`)
@@ -20,28 +26,33 @@ const (
 // A withholding keeps what was typed or set in a wrong place out of the message about it.
 type withholding []string
 
-// withheld are the arguments, and the settings other than the one that is made for it, that look like a secret.
+// withheld are the secrets that the arguments before a -- and the settings may have, but for the setting that is made
+// for one.
 func withheld(args []string, environ map[string]string) (w withholding) {
 	made := false // for it: the value of --database-url
 	for _, arg := range args {
-		if !made && !strings.HasPrefix(arg, "--database-url=") && looksSecret.MatchString(arg) {
-			w = append(w, arg)
+		if arg == "--" {
+			break
+		}
+		if !made && !strings.HasPrefix(arg, "--database-url=") {
+			w.add(arg)
 		}
 		made = arg == "--database-url"
 	}
 	for name, value := range environ {
-		isSetting := strings.HasPrefix(name, "EBB_") || strings.HasPrefix(name, "PG") || name == "DATABASE_URL_FILE"
-		parts := []string{value}
-		if strings.HasPrefix(name, groupPrefix) && strings.HasSuffix(name, "_COMMAND") {
-			parts = strings.Fields(value) // a message about curl must not be kept back for the URL behind it
-		}
-		for _, part := range parts {
-			if isSetting && looksSecret.MatchString(part) {
-				w = append(w, part)
-			}
+		if strings.HasPrefix(name, "EBB_") || strings.HasPrefix(name, "PG") || name == "DATABASE_URL_FILE" {
+			w.add(value)
 		}
 	}
 	return w
+}
+
+func (w *withholding) add(text string) {
+	for _, part := range secretParts {
+		if found := part.FindStringSubmatch(text); found != nil {
+			*w = append(*w, found[1])
+		}
+	}
 }
 
 // line is a line of a message, or what stands in its place where it has a piece of a secret: what it is about, if that
