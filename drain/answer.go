@@ -201,6 +201,10 @@ func (w *wake) fail(err error) {
 		w.beginStop(w.signalled(), time.Now().Add(w.config.Grace))
 		return
 	}
+	if w.hard.Err() != nil && isTimeout(err) {
+		w.cutShort = true // by the end of the grace. Whether the database is there the record will tell
+		return
+	}
 	if w.err == nil {
 		w.err = err
 		switch {

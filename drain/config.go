@@ -142,7 +142,7 @@ func (c Config) Check() error {
 	if len(mistakes) > 0 {
 		return errors.Join(mistakes...)
 	}
-	full := c.withDefaults()
+	full := c.WithDefaults()
 	if room := full.MaxRuntime - full.Grace; room <= 0 {
 		wrong("EBB_GRACE %v leaves no time for a job within EBB_MAX_RUNTIME %v: make it shorter, or EBB_MAX_RUNTIME longer",
 			full.Grace, full.MaxRuntime)
@@ -157,8 +157,10 @@ func (c Config) Check() error {
 	return errors.Join(mistakes...)
 }
 
-// withDefaults gives every zero field its default, so that the rest reads them as they are.
-func (c Config) withDefaults() Config {
+// WithDefaults is the configuration with its defaults in place of zero fields, those of its queues included, as [Run]
+// works with them. Database, MaxJobs, Lease, Linger, Started, Host, Version and Observe stay as they are: their zero values
+// mean something. It looks for no mistakes; where there are some, what is derived from them may be negative.
+func (c Config) WithDefaults() Config {
 	orInt := func(v *int, d int) {
 		if *v == 0 {
 			*v = d

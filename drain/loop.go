@@ -30,6 +30,7 @@ type wake struct {
 	hard     context.Context // of all exchanges: not covered by the signal, ends with the grace
 	cut      context.CancelFunc
 
+	cutShort  bool          // the end of the grace cut an exchange
 	reap      bool          // leases that ran out may be left
 	notBefore time.Time     // after an error: no exchange until then
 	lingerTo  time.Time     // lingering until then, or zero

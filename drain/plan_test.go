@@ -17,7 +17,7 @@ func newPlan(change func(*Config)) *hand {
 	if change != nil {
 		change(&c)
 	}
-	c = c.withDefaults()
+	c = c.WithDefaults()
 	h := newHand(c, t0.Add(c.MaxRuntime))
 	h.took = 5 * time.Millisecond
 	return h

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -33,7 +34,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 		report.Error = err.Error()
 		return report, err
 	}
-	config = config.withDefaults()
+	config = config.WithDefaults()
 	end := config.Started.Add(config.MaxRuntime)
 
 	lasting := context.WithoutCancel(ctx)
@@ -56,7 +57,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 
 // leftovers counts what the end of the grace found in hand.
 func (w *wake) leftovers() {
-	for _, j := range w.running {
+	for _, j := range slices.Clone(w.running) { // abandon takes it out of the list
 		w.abandon(j)
 	}
 	for _, j := range append(w.finished, w.waiting...) {
@@ -109,7 +110,7 @@ func (w *wake) recordRun() {
 	resp := w.link.exchange(ctx, ctx, request{run: w.run, strays: true, inHand: w.ids(), record: &rec})
 	if resp.err != nil {
 		w.config.Log.Warn("the run could not be recorded, and what is left is not known", "error", brief(resp.err))
-		if w.err == nil && !w.stop.begun() {
+		if w.err == nil && (w.cutShort || !w.stop.begun()) {
 			w.err = reworded{"the run could not be recorded: " + brief(resp.err) + hint(resp.err), resp.err}
 			w.report.Stopped, w.report.Error = StoppedError, brief(w.err)
 		}

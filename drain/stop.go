@@ -37,5 +37,5 @@ func shrink(step, grace time.Duration) time.Duration {
 // KillAfter is how long after its context ended a handler that runs something outside the process should kill it: five
 // seconds, less in a grace of less than twenty.
 func (c Config) KillAfter() time.Duration {
-	return shrink(killAfter, c.withDefaults().Grace)
+	return shrink(killAfter, c.WithDefaults().Grace)
 }

@@ -94,6 +94,46 @@ func TestStopWithAnIgnorantHandler(t *testing.T) {
 	r.want(`select stopped, abandoned from ebb.jobs_runs`, "(signal,1)")
 }
 
+// However short the grace is, its end finds all handlers that are left.
+func TestStopWithManyIgnorantHandlers(t *testing.T) {
+	for _, grace := range []time.Duration{time.Millisecond, 20 * time.Millisecond, 200 * time.Millisecond} {
+		r := newRig(t)
+		r.exec(`insert into ebb.jobs (payload) select '{}' from generate_series(1, 10)`)
+		ctx, stop := context.WithCancel(context.Background())
+		started, never := make(chan struct{}, 10), make(chan struct{})
+		t.Cleanup(func() { close(never) })
+		config := r.config(func(context.Context, drain.Job) error {
+			if started <- struct{}{}; len(started) == 10 {
+				stop()
+			}
+			<-never
+			return nil
+		})
+		config.Grace = grace
+		report, err := r.try(ctx, config)
+		if !errors.Is(err, drain.ErrAbandoned) || report.Abandoned != 10 || report.Claimed != 10 {
+			t.Errorf("%v: %v, %+v", grace, err, report)
+		}
+		r.want(`select count(*) from ebb.jobs where status = 'running'`, "(10)")
+	}
+}
+
+// A settlement that the grace was too short for is no failure of the database, which the record still reaches.
+func TestGraceTooShortToSettle(t *testing.T) {
+	r := newRig(t)
+	r.exec(`insert into ebb.jobs (payload) values ('{}')`)
+	r.exec(`create function slow() returns trigger language plpgsql as
+		$$begin if new.status = 'done' then perform pg_sleep(3); end if; return new; end$$;
+		create trigger slow before update on ebb.jobs for each row execute function slow()`)
+	ctx, stop := context.WithCancel(context.Background())
+	config := r.config(func(context.Context, drain.Job) error { stop(); return nil })
+	config.Grace = time.Second
+	report, err := r.try(ctx, config)
+	if err != nil || report.Stopped != drain.StoppedSignal || report.Lost != 1 || !report.Looked {
+		t.Errorf("%v, %+v", err, report)
+	}
+}
+
 // No job is started that could not end in time; what still fits goes on.
 func TestBudget(t *testing.T) {
 	r := newRig(t)

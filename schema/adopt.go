@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -16,6 +17,8 @@ var (
 	badStatuses string
 	//go:embed nulls.sql
 	nulls string
+	//go:embed keys.sql
+	sameKeys string
 	//go:embed checks.sql
 	checks string
 	//go:embed adopting.sql
@@ -114,21 +117,8 @@ func (m migration) usable(ctx context.Context, tx pgx.Tx) error {
 	}
 	diffs := differences(have)
 	if len(diffs) == 0 {
-		bad, err := collect(ctx, tx, fill(badStatuses, m.schema), pgx.RowTo[string])
-		if err != nil {
-			return fmt.Errorf("read the statuses of %s.jobs: %w", m.schema, explain(err))
-		}
-		if len(bad) > 0 {
-			diffs = append(diffs, "rows have the status "+strings.Join(bad, ", "))
-		}
-		empty, err := collect(ctx, tx, fill(nulls, m.schema), pgx.RowTo[*string])
-		if err != nil {
-			return fmt.Errorf("look for nulls in %s.jobs: %w", m.schema, explain(err))
-		}
-		for _, name := range empty {
-			if name != nil {
-				diffs = append(diffs, "column "+*name+" has null values in it")
-			}
+		if diffs, err = m.badRows(ctx, tx, have); err != nil {
+			return err
 		}
 	}
 	if len(diffs) > 0 {
@@ -136,6 +126,37 @@ func (m migration) usable(ctx context.Context, tx pgx.Tx) error {
 			m.schema, strings.Join(diffs, "; "))
 	}
 	return nil
+}
+
+// badRows says, in words for the user, which rows of a table jobs with these columns ebb could not have.
+func (m migration) badRows(ctx context.Context, tx pgx.Tx, have []found) (diffs []string, err error) {
+	bad, err := collect(ctx, tx, fill(badStatuses, m.schema), pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("read the statuses of %s.jobs: %w", m.schema, explain(err))
+	}
+	if len(bad) > 0 {
+		diffs = append(diffs, "rows have the status "+strings.Join(bad, ", "))
+	}
+	empty, err := collect(ctx, tx, fill(nulls, m.schema), pgx.RowTo[*string])
+	if err != nil {
+		return nil, fmt.Errorf("look for nulls in %s.jobs: %w", m.schema, explain(err))
+	}
+	for _, name := range empty {
+		if name != nil {
+			diffs = append(diffs, "column "+*name+" has null values in it")
+		}
+	}
+	if !slices.ContainsFunc(have, func(f found) bool { return f.Name == "unique_key" }) {
+		return diffs, nil
+	}
+	same, err := collect(ctx, tx, fill(sameKeys, m.schema), pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("look for keys of several jobs in %s.jobs: %w", m.schema, explain(err))
+	}
+	if len(same) > 0 {
+		diffs = append(diffs, "queued or running jobs of one queue have the same unique_key: ids "+strings.Join(same, ", "))
+	}
+	return diffs, nil
 }
 
 func collect[T any](ctx context.Context, tx pgx.Tx, sql string, row pgx.RowToFunc[T], args ...any) ([]T, error) {

@@ -120,9 +120,9 @@ func (m migration) name(err error, who string) error {
 	case kept:
 		return fmt.Errorf("an index of schema %s could not be built, kept out by %s: run ebb migrate again when that has ended", m.schema, who)
 	case locked:
-		return fmt.Errorf("%w: could not get the lock, blocked by %s; nothing was changed: try again when that has ended", err, who)
+		return fmt.Errorf("%w: could not get the lock, blocked by %s; this step changed nothing: run ebb migrate again when that has ended", err, who)
 	case exists:
-		return refuse("%w; nothing was changed: rename what is there, or set EBB_SCHEMA to another schema", err)
+		return refuse("%w; this step changed nothing: rename what is there, or set EBB_SCHEMA to another schema", err)
 	}
 	return explain(err)
 }

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +11,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
+//go:embed bytes.sql
+var tableBytes string
+
 // errKeptOut says that another session has a table in such a way that no index of it can be built now.
 var errKeptOut = errors.New("another session keeps the table from being changed")
 
@@ -17,7 +21,7 @@ var errKeptOut = errors.New("another session keeps the table from being changed"
 // transactions, as Postgres wants it, so that what is killed in the middle leaves an invalid index; the next build sets
 // that aside and begins anew.
 func (m migration) build(ctx context.Context) error {
-	bad, err := m.setAside(ctx)
+	bad, bytes, err := m.setAside(ctx)
 	if err != nil {
 		return err
 	}
@@ -29,7 +33,7 @@ func (m migration) build(ctx context.Context) error {
 		if u.State == "missing" {
 			i := all[slices.IndexFunc(all, func(i index) bool { return i.name == u.Name })]
 			m.log.Info("building an index beside those who use the table", "schema", m.schema, "index", i.name)
-			if err := m.watched(ctx, i.concurrently(m.schema)); err != nil {
+			if err := m.watched(ctx, i.concurrently(m.schema), bytes); err != nil {
 				return m.notBuilt(u, err)
 			}
 		}
@@ -37,7 +41,7 @@ func (m migration) build(ctx context.Context) error {
 	for _, u := range bad {
 		if u.State == "leftover" {
 			m.log.Info("dropping an invalid index", "schema", m.schema, "index", u.As)
-			err := m.watched(ctx, fill("drop index concurrently if exists {{schema}}."+pgx.Identifier{u.As}.Sanitize(), m.schema))
+			err := m.watched(ctx, fill("drop index concurrently if exists {{schema}}."+pgx.Identifier{u.As}.Sanitize(), m.schema), bytes)
 			if err != nil {
 				return m.notBuilt(u, err)
 			}
@@ -48,22 +52,22 @@ func (m migration) build(ctx context.Context) error {
 
 // setAside takes ebb's names from invalid indexes, and lists what is to be built and dropped then. The lock that it takes
 // is the one that a build takes, so that the invalid index of a build which is under way is never touched: two of these
-// locks exclude each other, and nobody else.
-func (m migration) setAside(ctx context.Context) (bad []unsound, err error) {
+// locks exclude each other, and nobody else. It also says how large the largest of the tables is.
+func (m migration) setAside(ctx context.Context) (bad []unsound, bytes int64, err error) {
 	tx, err := m.conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite})
 	if err != nil {
-		return nil, fmt.Errorf("begin: %w", err)
+		return nil, 0, fmt.Errorf("begin: %w", err)
 	}
 	defer func() { _ = tx.Rollback(ctx) }()
 	var free bool
 	if err := tx.QueryRow(ctx, begin, pgx.QueryExecModeExec, lockKey(m.schema)).Scan(&free, new(int)); err != nil {
-		return nil, fmt.Errorf("take the migration's lock: %w", err)
+		return nil, 0, fmt.Errorf("take the migration's lock: %w", err)
 	}
 	if !free {
-		return nil, errBusy
+		return nil, 0, errBusy
 	}
 	if bad, err = m.unsound(ctx, tx); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for i, u := range bad {
 		if slices.ContainsFunc(bad[:i], func(before unsound) bool { return before.Table == u.Table }) {
@@ -71,14 +75,14 @@ func (m migration) setAside(ctx context.Context) (bad []unsound, err error) {
 		}
 		err := run(ctx, tx, fill("lock table {{schema}}."+u.Table+" in share update exclusive mode", m.schema))
 		if classify(err) == locked {
-			return nil, errKeptOut
+			return nil, 0, errKeptOut
 		}
 		if err != nil {
-			return nil, fmt.Errorf("lock table %s.%s: %w", m.schema, u.Table, explain(err))
+			return nil, 0, fmt.Errorf("lock table %s.%s: %w", m.schema, u.Table, explain(err))
 		}
 	}
 	if bad, err = m.unsound(ctx, tx); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for _, u := range bad {
 		if u.State != "invalid" {
@@ -86,21 +90,42 @@ func (m migration) setAside(ctx context.Context) (bad []unsound, err error) {
 		}
 		aside := fmt.Sprintf("alter index {{schema}}.%s rename to %s_ccold%d", u.Name, u.Name, u.OID)
 		if err := run(ctx, tx, fill(aside, m.schema)); err != nil {
-			return nil, fmt.Errorf("set aside the invalid index %s of schema %s: %w", u.Name, m.schema, explain(err))
+			return nil, 0, fmt.Errorf("set aside the invalid index %s of schema %s: %w", u.Name, m.schema, explain(err))
 		}
 	}
 	if bad, err = m.unsound(ctx, tx); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return bad, tx.Commit(ctx)
+	if len(bad) > 0 {
+		if err := tx.QueryRow(ctx, tableBytes, pgx.QueryExecModeExec, m.schema, tablesOf(bad)).Scan(&bytes); err != nil {
+			return nil, 0, fmt.Errorf("read the size of schema %s's tables: %w", m.schema, err)
+		}
+	}
+	return bad, bytes, tx.Commit(ctx)
+}
+
+func tablesOf(bad []unsound) (names []string) {
+	for _, u := range bad {
+		names = append(names, u.Table)
+	}
+	return names
 }
 
 // notBuilt says what to do where a build failed.
 func (m migration) notBuilt(u unsound, err error) error {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.Code == "23505" && pg.SchemaName != "pg_catalog" {
-		return refuse("index %s of schema %s cannot be built, because jobs of one queue that are queued or running have the same unique_key: %w; "+
-			"fail or change all but one of them, then run ebb migrate again", u.Name, m.schema, err)
+	if isTaken(err) {
+		return m.refuseKeys(err)
 	}
 	return fmt.Errorf("index %s of schema %s: %w", u.As, m.schema, err)
+}
+
+// isTaken says whether the index of the keys of queued and running jobs found two of one key. An adoption looks for them
+// before it changes anything, so these came later.
+func isTaken(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "23505" && pg.SchemaName != "pg_catalog" // unique_violation
+}
+
+func (m migration) refuseKeys(err error) error {
+	return refuse("schema %s: queued or running jobs of one queue have the same unique_key: %w; fail or change all but one of them, then run ebb migrate again", m.schema, err)
 }

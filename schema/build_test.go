@@ -160,21 +160,6 @@ func TestBuildWaits(t *testing.T) {
 	}
 }
 
-// The index of running or queued jobs' keys cannot be built over two that are the same.
-func TestSameKeys(t *testing.T) {
-	t.Parallel()
-	conn := schematest.Connect(t, schematest.Empty(t))
-	run(t, conn, `create schema s; create table s.jobs (`+article+`, unique_key text);
-		insert into s.jobs (payload, unique_key) values ('{}', 'k'), ('{}', 'k')`)
-	err := schema.MigrateLarge(t.Context(), conn, "s", nil, time.Second)
-	if !errors.Is(err, schema.ErrRefused) || !strings.Contains(err.Error(), "have the same unique_key") {
-		t.Errorf("got %v", err)
-	}
-	run(t, conn, `update s.jobs set unique_key = id`)
-	migrateLarge(t, conn, "s")
-	wantVersion(t, conn, "s", schema.Version)
-}
-
 // Several at once adopt and repair: one after the other builds, none fails.
 func TestBuildAtOnce(t *testing.T) {
 	t.Parallel()

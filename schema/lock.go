@@ -44,25 +44,32 @@ func (m migration) whoKeepsOut(ctx context.Context) string {
 	return m.sessions(ctx, keepers, m.schema)
 }
 
-// sessions says in words which sessions a query found; it is empty where there are none or they cannot be seen.
-func (m migration) sessions(ctx context.Context, sql string, arg any) string {
-	return sessions(ctx, m.conn, sql, arg)
+// A session is one that is in the way, or a prepared transaction.
+type session struct {
+	Who, User, App, State, Since, Detail string
 }
 
-func sessions(ctx context.Context, conn *pgx.Conn, sql string, arg any) string {
+// sessions says in words which sessions a query found; it is empty where there are none or they cannot be seen.
+func (m migration) sessions(ctx context.Context, sql string, arg any) string {
+	who, err := ask(ctx, m.conn, sql, arg)
+	if err != nil {
+		m.log.Debug("who is in the way could not be looked at", "schema", m.schema, "error", err)
+		return unseen
+	}
+	return inWords(who)
+}
+
+func ask(ctx context.Context, conn *pgx.Conn, sql string, arg any) ([]session, error) {
 	rows, err := conn.Query(ctx, sql, pgx.QueryExecModeExec, arg)
 	if err != nil {
-		return ""
+		return nil, err
 	}
-	type session struct {
-		Who, User, App, State, Since, Detail string
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[session])
-	if err != nil {
-		return ""
-	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[session])
+}
+
+func inWords(who []session) string {
 	var words []string
-	for _, s := range found {
+	for _, s := range who {
 		w := fmt.Sprintf("%s (user %s, application %q, %s, in a transaction since %s", s.Who, s.User, s.App, s.State, s.Since)
 		if s.Detail != "" {
 			w += ", " + s.Detail

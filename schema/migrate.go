@@ -15,15 +15,23 @@ import (
 // jobs table of before ebb becomes ebb's, rows and all, if it has the columns id, queue, payload, status, run_at,
 // attempts, max_attempts, locked_until, last_error and created_at as ebb would make them (id may be a bigserial). Any
 // other table that has one of ebb's names is refused, as is a version newer than Version: with an [ErrRefused] that says
-// what differs, and before anything is changed. Adoption holds the table while it checks the rows and builds its
-// indexes: some seconds for a million of them.
+// what differs, and before anything is changed. An index of ebb's that is missing or invalid is built anew.
 //
-// Each migration is one transaction: it is there or it is not, whatever is killed. Any number of processes may migrate
-// at once; one does the work, and a minute is the longest that another waits for it. A lock of someone else's is waited
-// for half a second, six times, with pauses in which the others get on with their work; then Migrate gives up, changes
-// nothing and names who holds it.
+// Each migration is one transaction: it is there or it is not, whatever is killed. So is the adoption of a table of up to
+// 8 MB, which nobody else can use for that moment. A larger one is adopted in several transactions, each of which holds
+// it for a moment only, and its indexes are built between them, concurrently. Stopped or killed there, Migrate leaves a
+// table with ebb's columns, a check called ebb_adopting and perhaps an invalid index, with which those who use the table
+// can go on; the next Migrate goes on from there. Jobs that come to have the same unique_key meanwhile are refused then.
 //
-// The connection must not be in a transaction. Its session's settings are left as they were. Log may be nil.
+// Any number of processes may migrate at once; one does the work, and another waits for it for about a minute at most. A
+// lock of someone else's is waited for half a second, six times, with pauses in which the others get on with their work.
+// While an index is built, a second connection, made as conn was, looks whether that waits for transactions that are
+// older, which it may for a minute. Where a build cannot be looked at, it may take a minute and a second for each megabyte
+// of the table. After that Migrate gives up and names who is in the way; the step that it was at changed nothing, or left
+// an invalid index.
+//
+// The connection must not be in a transaction. Its session's settings are left as they were. It is closed where a build
+// can be ended in no other way. Log may be nil.
 func Migrate(ctx context.Context, conn *pgx.Conn, schema string, log *slog.Logger) error {
 	if err := ValidName(schema); err != nil {
 		return err
@@ -45,7 +53,7 @@ type migration struct {
 	log    *slog.Logger
 
 	small    int64           // the most bytes of a table that is adopted in one transaction
-	patience time.Duration   // with another migration
+	patience time.Duration   // with another migration, and with those for whom a build waits
 	pauses   []time.Duration // between tries, when a lock or an object of someone else's was in the way
 }
 
@@ -137,7 +145,9 @@ func (m migration) step(ctx context.Context, all []string) (then next, err error
 		return another, m.commit(ctx, tx, version)
 	}
 	to := version + 1
-	if err := run(ctx, tx, all[version]+"\n"+record(m.schema, to)); err != nil {
+	if err := run(ctx, tx, all[version]+"\n"+record(m.schema, to)); isTaken(err) {
+		return another, m.refuseKeys(err)
+	} else if err != nil {
 		return another, fmt.Errorf("migrate schema %s to version %d: %w", m.schema, to, err)
 	}
 	if err := m.commit(ctx, tx, to); err != nil {

@@ -26,7 +26,7 @@ func (c *calls) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.health(w)
 	case r.URL.Path == "/healthz" && !c.Function:
 		w.Header().Set("Allow", "GET, HEAD")
-		say(w, http.StatusMethodNotAllowed, "GET says how ebb is")
+		say(w, http.StatusMethodNotAllowed, "GET /healthz says how ebb is, and no other method does anything")
 	case r.URL.Path != "/run" && !c.Function:
 		say(w, http.StatusNotFound, "there is POST /run and GET /healthz")
 	case r.Method != http.MethodPost:
@@ -61,16 +61,16 @@ func (c *calls) call(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if n, err := io.Copy(io.Discard, io.LimitReader(r.Body, mostBody+1)); err != nil {
-		say(w, http.StatusBadRequest, "the body cannot be read; send none")
+		say(w, http.StatusBadRequest, "the request's body cannot be read; send none")
 		return
 	} else if n > mostBody {
-		say(w, http.StatusRequestEntityTooLarge, "the body is too large; send none")
+		say(w, http.StatusRequestEntityTooLarge, "the request's body is too large; send none")
 		return
 	}
 
 	run := c.turns.call()
 	if run == nil {
-		say(w, http.StatusServiceUnavailable, "ebb stops; call again")
+		say(w, http.StatusServiceUnavailable, stops)
 		return
 	}
 	defer c.turns.leave(run)
@@ -81,7 +81,7 @@ func (c *calls) call(w http.ResponseWriter, r *http.Request) {
 	}
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime))
 	if run.refused {
-		say(w, http.StatusServiceUnavailable, "ebb stops; call again")
+		say(w, http.StatusServiceUnavailable, stops)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -91,6 +91,9 @@ func (c *calls) call(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Write(run.result.Summary) // an error is that of a caller who went away
 }
+
+// stops is what a caller hears for whom no run begins any more.
+const stops = "ebb is stopping and began no run for this call; call again when it is back"
 
 func say(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -69,8 +69,8 @@ func (s Service) Serve(ctx context.Context, l net.Listener) (last Result, err er
 	if s.Next != nil {
 		c := cron.New(cron.WithLogger(cron.DiscardLogger))
 		c.Schedule(schedule(s.Next), cron.FuncJob(func() {
-			if !t.tick() {
-				s.Log.Info("a run is in progress: the schedule's time is skipped")
+			if !t.tick() && ctx.Err() == nil {
+				s.Log.Info("a run is in progress: this time of the schedule is skipped")
 			}
 		}))
 		c.Start()
@@ -82,6 +82,7 @@ func (s Service) Serve(ctx context.Context, l net.Listener) (last Result, err er
 	case err = <-served:
 		stop(err)
 	}
+	s.Log.Info("serving no longer", "why", context.Cause(ctx).Error())
 	l.Close() // the server goes on for who is connected
 	if run := t.last(); run != nil {
 		<-run.over
@@ -95,7 +96,7 @@ func (s Service) Serve(ctx context.Context, l net.Listener) (last Result, err er
 	return last, err
 }
 
-var errUnfit = errors.New("the last run left something behind in the process")
+var errUnfit = errors.New("the last run left something at work that only the end of this process ends")
 
 // A schedule is one as robfig/cron knows them: the zero time is never.
 type schedule func(after time.Time) (time.Time, bool)

@@ -58,7 +58,7 @@ func TestRefusedCalls(t *testing.T) {
 		text = "" // nothing is as good as no token
 		r.want(r.ask("POST", "/run", nil, "Authorization", "Bearer "), 401, "")
 		failure = errors.New("EBB_TOKEN_FILE: it is gone")
-		r.want(r.ask("POST", "/run", nil), 503, "see the log")
+		r.want(r.ask("POST", "/run", nil), 503, "see its log")
 		if !strings.Contains(r.log.String(), "it is gone") || strings.Contains(r.log.String(), token) {
 			t.Errorf("the log: %s", &r.log)
 		}
@@ -68,7 +68,7 @@ func TestRefusedCalls(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(s *Service) { s.Token = nil })
-		r.want(r.ask("POST", "/run", nil), 403, "set EBB_TOKEN or EBB_TOKEN_FILE")
+		r.want(r.ask("POST", "/run", nil), 403, "set its EBB_TOKEN or EBB_TOKEN_FILE")
 		r.want(r.ask("GET", "/run", nil), 405, "")
 		if r.runs.Load() != 0 {
 			t.Errorf("%d runs", r.runs.Load())

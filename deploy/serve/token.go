@@ -13,16 +13,16 @@ func (c *calls) admit(r *http.Request) (status int, why string) {
 		if c.Function {
 			return 0, ""
 		}
-		return http.StatusForbidden, "no token is configured, so that no call is taken; set EBB_TOKEN or EBB_TOKEN_FILE"
+		return http.StatusForbidden, "ebb takes no calls, since it has no token to ask for; set its EBB_TOKEN or EBB_TOKEN_FILE"
 	}
 	token, err := c.Token()
 	if err != nil {
-		c.Log.Error("a call could not be taken", "error", err)
-		return http.StatusServiceUnavailable, "the token cannot be read; see the log"
+		c.Log.Error("a call was refused, since the token cannot be read", "error", err)
+		return http.StatusServiceUnavailable, "ebb cannot read its token; see its log"
 	}
 	if !bears(r.Header.Get("Authorization"), token) {
 		c.Log.Info("a call without the right token was refused", "from", r.RemoteAddr)
-		return http.StatusUnauthorized, "send the header: Authorization: Bearer <what EBB_TOKEN says>"
+		return http.StatusUnauthorized, "send the header Authorization: Bearer <token>, with the token that ebb has from EBB_TOKEN or EBB_TOKEN_FILE"
 	}
 	return 0, ""
 }

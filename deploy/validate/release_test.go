@@ -4,7 +4,6 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/rhysd/actionlint"
@@ -61,11 +60,6 @@ func TestReleaseWorkflow(t *testing.T) {
 		}
 		if name != "test" && (len(job.Needs) != 1 || job.Needs[0].Value != "test") {
 			t.Errorf("%s does not wait for the tests", name)
-		}
-	}
-	for _, platform := range []string{"linux darwin windows", "amd64 arm64", "platforms: linux/amd64,linux/arm64", "file: deploy/Dockerfile", "checksums.txt", "provenance: mode=max", ".ci/run"} {
-		if !strings.Contains(string(text), platform) {
-			t.Errorf("%s is not in it", platform)
 		}
 	}
 }

@@ -111,18 +111,26 @@ func TestCloudRunBudget(t *testing.T) {
 
 // A limit that is too short is refused at the start, naming both numbers; one that is not bounds the budget.
 func TestCloudRunLimits(t *testing.T) {
-	base := map[string]string{"DATABASE_URL": nowhere, "K_SERVICE": "jobs", "PORT": "1", "EBB_QUEUE_MAIL_COMMAND": "true"}
+	l, err := net.Listen("tcp", ":0") // what is taken by mistake ends as well
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	base := map[string]string{"DATABASE_URL": nowhere, "K_SERVICE": "jobs", "PORT": fmt.Sprint(l.Addr().(*net.TCPAddr).Port), "EBB_QUEUE_MAIL_COMMAND": "true"}
 	for _, test := range []struct {
 		name string
 		env  map[string]string
 		want []string // none: the settings are taken, and the port is not
 	}{
 		{"usual", nil, nil},
-		{"too short", map[string]string{"CLOUD_RUN_TIMEOUT_SECONDS": "60", "EBB_JOB_TIMEOUT": "2m"}, []string{"timeout of 1m", "EBB_JOB_TIMEOUT 2m"}},
-		{"unknown, and too short for a job", map[string]string{"EBB_JOB_TIMEOUT": "10m"}, []string{"timeout of 5m", "EBB_JOB_TIMEOUT 10m"}},
+		{"too short", map[string]string{"CLOUD_RUN_TIMEOUT_SECONDS": "60", "EBB_JOB_TIMEOUT": "2m"}, []string{"the request timeout of 1m", "EBB_JOB_TIMEOUT 2m", "lengthen the service's request timeout"}},
+		{"unknown, and too short for a job", map[string]string{"EBB_JOB_TIMEOUT": "10m"}, []string{"the usual request timeout of 5m", "EBB_JOB_TIMEOUT 10m", "set EBB_MAX_RUNTIME"}},
 		{"unknown, but there is a budget", map[string]string{"EBB_JOB_TIMEOUT": "10m", "EBB_MAX_RUNTIME": "20m"}, nil},
-		{"no number", map[string]string{"CLOUD_RUN_TIMEOUT_SECONDS": "5m"}, []string{"CLOUD_RUN_TIMEOUT_SECONDS: "}},
+		{"no number", map[string]string{"CLOUD_RUN_TIMEOUT_SECONDS": "5m"}, []string{"CLOUD_RUN_TIMEOUT_SECONDS: ", "for example 600"}},
 		{"a blank token would open it", map[string]string{"EBB_TOKEN": ""}, []string{"EBB_TOKEN is there but blank"}},
+		{"so would no token's file", map[string]string{"EBB_TOKEN_FILE": ""}, []string{"EBB_TOKEN_FILE is there but blank"}},
+		{"both", map[string]string{"EBB_TOKEN": " ", "EBB_TOKEN_FILE": "\t"}, []string{"EBB_TOKEN is there but blank", "EBB_TOKEN_FILE is there but blank"}},
+		{"a blank token beside a file", map[string]string{"EBB_TOKEN": "", "EBB_TOKEN_FILE": "/dev/null"}, []string{"EBB_TOKEN is there but blank", "the token in EBB_TOKEN_FILE is blank"}},
 		{"a bad port", map[string]string{"PORT": "x"}, []string{"PORT: "}},
 		{"no handler", map[string]string{"EBB_QUEUE_MAIL_COMMAND": ""}, []string{"no queue has a handler"}},
 	} {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -36,7 +35,7 @@ func (p *program) settings(by given, behind dash, wantsDatabase bool) (c Config,
 // withConnection connects for as long as do takes.
 func (p *program) withConnection(ctx context.Context, c Config, database source, do func(*pgx.Conn, *slog.Logger) error) error {
 	log := p.logger(c)
-	conn, err := drain.Connect(ctx, database, cmp.Or(c.ConnectTimeout, time.Minute), log)
+	conn, err := drain.Connect(ctx, database, c.limits(p).WithDefaults().ConnectTimeout, log)
 	if err != nil {
 		return err
 	}

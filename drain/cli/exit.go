@@ -70,6 +70,23 @@ func (r runEnd) Error() string {
 
 func (r runEnd) Unwrap() error { return r.err }
 
+// why says in words what the exit status of a run is for.
+func (r runEnd) why() string {
+	switch {
+	case r.err != nil:
+		return r.err.Error()
+	case len(r.report.Misconfigured) > 0:
+		return "queues whose handler is misconfigured: " + strings.Join(r.report.Misconfigured, ", ")
+	case r.report.Abandoned > 0:
+		return fmt.Sprintf("handlers that did not return and were abandoned: %d", r.report.Abandoned)
+	case r.strict && r.report.FailedForGood > 0:
+		return fmt.Sprintf("jobs that failed for good: %d", r.report.FailedForGood)
+	case r.strict && r.report.DueLeft > 0:
+		return fmt.Sprintf("due jobs that are left: %d", r.report.DueLeft)
+	}
+	return "the run did not come to look what is left"
+}
+
 func isRun(err error) bool { return errors.As(err, new(runEnd)) }
 
 // An answered is an exit status whose reason was printed already.

@@ -64,38 +64,6 @@ func TestInvocation(t *testing.T) {
 	}
 }
 
-func TestFit(t *testing.T) {
-	for _, test := range []struct {
-		environ []string
-		left    time.Duration
-		want    string
-	}{
-		{nil, 3 * time.Second, ""}, // the least that anybody has: jobs are short then
-		{[]string{"EBB_JOB_TIMEOUT=10m"}, 15 * time.Minute, ""},
-		{[]string{"EBB_JOB_TIMEOUT=10m"}, 4990 * time.Millisecond,
-			"the function's timeout of 5s leaves a run 4s, and EBB_JOB_TIMEOUT 10m and EBB_GRACE 1s together do not fit into that: nothing was claimed; lengthen the function's timeout, or shorten them"},
-		{[]string{"EBB_JOB_TIMEOUT=1s", "EBB_QUEUE_SLOW_COMMAND=cat", "EBB_QUEUE_SLOW_NAME=Slow-1", "EBB_QUEUE_SLOW_TIMEOUT=2m"}, time.Minute,
-			"the function's timeout of 1m leaves a run 57s, and EBB_QUEUE_SLOW_TIMEOUT 2m and EBB_GRACE 14s together do not fit into that: nothing was claimed; lengthen the function's timeout, or shorten them"},
-		{[]string{"EBB_GRACE=1m"}, time.Minute,
-			"the function's timeout of 1m leaves a run 57s, and EBB_GRACE 1m does not fit into that: nothing was claimed; lengthen the function's timeout, or shorten it"},
-		{nil, 0, "the function has 0s left, which is no time for a run: nothing was claimed; lengthen the function's timeout"},
-		{nil, -time.Second, "the function has 0s left, which is no time for a run: nothing was claimed; lengthen the function's timeout"},
-	} {
-		_, r, _ := function(t, append(test.environ, "DATABASE_URL="+nowhere, "EBB_QUEUE_MAIL_COMMAND=cat")...)
-		err := r.fit(test.left)
-		got := ""
-		if err != nil {
-			got = err.Error()
-		}
-		if got != test.want {
-			t.Errorf("%v in %v: %s\nwant %s", test.environ, test.left, got, test.want)
-		}
-		if err != nil && exitStatus(err) != refused {
-			t.Errorf("exit status %d", exitStatus(err))
-		}
-	}
-}
-
 // A failure is one line that has the status, the reason and the summary.
 func TestFailureOf(t *testing.T) {
 	looked := drain.Report{Looked: true, Stopped: drain.StoppedEmpty}
@@ -114,11 +82,11 @@ func TestFailureOf(t *testing.T) {
 		{usage{errors.New("EBB_BATCH: hunter22 is no number")}, "Ebb.Exit78", "exit status 78: EBB_BATCH: ", ""},
 		{runEnd{err: errors.New("it is\naway")}, "Ebb.Exit1", "exit status 1: it is; away; {", `"run":""`},
 		{runEnd{err: drain.ErrAbandoned, report: with(func(r *drain.Report) { r.Abandoned = 3 })}, "Ebb.Exit5", "exit status 5: ", `"abandoned":3`},
-		{runEnd{report: with(func(r *drain.Report) { r.Misconfigured = []string{"a", "b"} })}, "Ebb.Exit5", "exit status 5: misconfigured: a, b; {", `"misconfigured":["a","b"]`},
-		{runEnd{report: with(func(r *drain.Report) { r.Abandoned = 1 })}, "Ebb.Exit5", "exit status 5: 1 handlers did not return and were abandoned; {", `"abandoned":1`},
-		{runEnd{strict: true, report: with(func(r *drain.Report) { r.FailedForGood = 2 })}, "Ebb.Exit4", "exit status 4: 2 jobs failed for good; {", `"stopped":"empty"`},
-		{runEnd{strict: true, report: with(func(r *drain.Report) { r.DueLeft = 2 })}, "Ebb.Exit3", "exit status 3: 2 due jobs are left; {", `"due_left":2`},
-		{runEnd{strict: true, report: with(func(r *drain.Report) { r.Looked = false })}, "Ebb.Exit3", "exit status 3: what is left is not known; {", `"due_left":null`},
+		{runEnd{report: with(func(r *drain.Report) { r.Misconfigured = []string{"a", "b"} })}, "Ebb.Exit5", "exit status 5: queues whose handler is misconfigured: a, b; {", `"misconfigured":["a","b"]`},
+		{runEnd{report: with(func(r *drain.Report) { r.Abandoned = 1 })}, "Ebb.Exit5", "exit status 5: handlers that did not return and were abandoned: 1; {", `"abandoned":1`},
+		{runEnd{strict: true, report: with(func(r *drain.Report) { r.FailedForGood = 2 })}, "Ebb.Exit4", "exit status 4: jobs that failed for good: 2; {", `"stopped":"empty"`},
+		{runEnd{strict: true, report: with(func(r *drain.Report) { r.DueLeft = 2 })}, "Ebb.Exit3", "exit status 3: due jobs that are left: 2; {", `"due_left":2`},
+		{runEnd{strict: true, report: with(func(r *drain.Report) { r.Looked = false })}, "Ebb.Exit3", "exit status 3: the run did not come to look what is left; {", `"due_left":null`},
 	} {
 		f := failureOf(test.err, nil)
 		var run runEnd

@@ -49,28 +49,21 @@ and the files say how to put it there. The handlers' command lines are printed a
   ebb manifest systemd --schedule '*/20 * * * *' --output . -- /usr/local/bin/send-email`,
 		ValidArgs: names,
 		Args: func(c *cobra.Command, args []string) error {
-			if dash := c.ArgsLenAtDash(); dash >= 0 {
-				args = args[:dash]
-			}
-			if len(args) != 1 || !slices.Contains(names, args[0]) {
+			if before, _ := atDash(c, args); len(before) != 1 || !slices.Contains(names, before[0]) {
 				return fmt.Errorf("manifest needs a platform: %s", strings.Join(names, ", "))
 			}
 			return nil
 		},
 	}
-	by := settingFlags(c)
+	by := drainFlags(c)
 	flags := c.Flags()
-	flags.StringArrayVar(&by.queues, "queue", nil, "queue to drain, in order; may be repeated (default: configured ones, by name) [EBB_QUEUES]")
 	f := manifestFlags{}
 	flags.StringVar(&f.name, "name", "ebb", "name of what is made, and of the secret that it refers to")
 	flags.StringVar(&f.image, "image", "", "container image with ebb as its entry point, and the commands in it")
 	flags.IntVar(&f.pods, "pods", 1, "kubernetes: pods that work on a backlog side by side")
 	flags.StringVar(&f.output, "output", "", "write the files into this directory instead of printing them")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		var behind dash
-		if len(args) > 1 {
-			behind = args[1:]
-		}
+		_, behind := atDash(c, args)
 		t := targets[slices.Index(names, args[0])]
 		return p.manifest(t, *by, behind, f)
 	}

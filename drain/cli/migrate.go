@@ -16,8 +16,9 @@ func (p *program) migrateCommand() *cobra.Command {
 		Use:   "migrate [flags]",
 		Short: "Make the tables, or bring them to this ebb's version",
 		Long: `Make ebb's tables, or bring them to the version that this ebb needs. It may run any number of times, and at the same
-time in several places. A jobs table of before ebb becomes ebb's, rows and all, if its columns are what ebb expects:
-EBB_SCHEMA=public ebb migrate`,
+time in several places; stopped in the middle, it goes on where it is run again. A jobs table of before ebb becomes
+ebb's, rows and all, if its columns are what ebb expects: EBB_SCHEMA=public ebb migrate. One of more than 8 MB is
+adopted beside those who use it, with a second connection that looks whom its indexes wait for`,
 		Args: noArguments,
 	}
 	by := settingFlags(c)

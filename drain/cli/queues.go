@@ -19,9 +19,6 @@ type queue struct {
 	origin string   // the setting that has the command
 }
 
-// A dash is the command line behind --: the handler of the queues that are named, whatever else is set for them.
-type dash []string
-
 // queues are all that have a handler, those in Go first, and what is wrong with them.
 func (c Config) queues(handlers []drain.Queue, behind dash) (all []queue, mistakes []error) {
 	for _, h := range handlers {

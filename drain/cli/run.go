@@ -29,20 +29,11 @@ Exit status: 0 ended as intended, 1 the run failed, 3 and 4 see --strict, 5 a ha
 78 usage, settings or schema, 128 + n a second signal.`,
 		Example: `  EBB_QUEUE_EMAIL_COMMAND=./send-email ebb run
   ebb run --queue email --max-runtime 10m -- ./send-email --fast`,
-		Args: func(c *cobra.Command, args []string) error {
-			if dash := c.ArgsLenAtDash(); len(args) > 0 && dash != 0 {
-				return wrong("run takes no arguments but a command behind --: ebb run --queue email -- ./send-email")
-			}
-			return nil
-		},
+		Args: nothingButDash,
 	}
-	by := settingFlags(c)
-	c.Flags().StringArrayVar(&by.queues, "queue", nil, "queue to drain, in order; may be repeated (default: configured ones, by name) [EBB_QUEUES]")
+	by := drainFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		var behind dash
-		if c.ArgsLenAtDash() == 0 && len(args) > 0 {
-			behind = args
-		}
+		_, behind := atDash(c, args)
 		return p.drain(c.Context(), *by, behind)
 	}
 	return c

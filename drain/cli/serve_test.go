@@ -3,14 +3,12 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -198,110 +196,6 @@ func TestServeBudgetPerRun(t *testing.T) {
 	}
 }
 
-// The first signal stops the run in progress as in ebb run: what works may end, the rest is given back, callers get the
-// summary, and those who wait for another run are told to call again.
-func TestServeFirstSignal(t *testing.T) {
-	url := schematest.New(t)
-	db := schematest.Connect(t, url)
-	do(t, db, `insert into ebb.jobs (payload) select '{}' from generate_series(1, 30)`)
-	begun, release := make(chan struct{}, 1), make(chan struct{})
-	s := serving(t, map[string]string{"DATABASE_URL": url, "EBB_TOKEN": rightToken, "EBB_ADDR": "127.0.0.1:0"},
-		counting(begun, release), "serve", "--concurrency", "1")
-	first, second := make(chan reply, 1), make(chan reply, 1)
-	go func() { first <- s.run() }()
-	<-begun
-	if r := s.ask("GET", "/healthz", ""); r.text != "{\"state\":\"running\"}\n" {
-		t.Errorf("health: %+v", r)
-	}
-	go func() { second <- s.run() }()
-	time.Sleep(50 * time.Millisecond) // most probably it waits then; else it is refused as well
-	s.signals <- syscall.SIGTERM
-	if r := <-second; r.status != 503 && r.err == nil {
-		t.Errorf("a call that waited: %+v", r)
-	}
-	for !strings.Contains(s.stderr.String(), "stopping") {
-		time.Sleep(time.Millisecond)
-	}
-	close(release)
-	if r := <-first; r.status != 200 || r.report.Stopped != drain.StoppedSignal || r.report.Done != 1 || r.report.DueLeft != 29 {
-		t.Errorf("the run in progress: %+v", r)
-	}
-	got := s.end(t, 20*time.Second)
-	if r := got.summary(t); got.status != 0 || r.Stopped != drain.StoppedSignal || strings.Count(got.stdout, "\n") != 1 {
-		t.Errorf("exit %d, %s%s", got.status, got.stdout, got.stderr)
-	}
-	if left := text(t, db, `select count(*)::text from ebb.jobs where status = 'running'`); left != "0" {
-		t.Errorf("%s jobs are still running", left)
-	}
-}
-
-// What came of the run that the signal stopped is the exit status; what came of those before it is not.
-func TestServeExitStatus(t *testing.T) {
-	url := schematest.New(t)
-	db := schematest.Connect(t, url)
-	begun, release := make(chan struct{}, 2), make(chan struct{}, 2)
-	s := serving(t, map[string]string{"DATABASE_URL": url, "EBB_TOKEN": rightToken, "EBB_ADDR": "127.0.0.1:0"},
-		[]drain.Queue{{Name: "default", Handler: func(context.Context, drain.Job) error {
-			begun <- struct{}{}
-			<-release
-			return drain.Misconfigured(errors.New("a setting is wrong"))
-		}}}, "serve")
-	for _, signal := range []bool{false, true} {
-		do(t, db, `insert into ebb.jobs (payload) values ('{}')`)
-		answer := make(chan reply, 1)
-		go func() { answer <- s.run() }()
-		<-begun
-		if signal {
-			s.signals <- syscall.SIGTERM
-			for !strings.Contains(s.stderr.String(), "stopping") {
-				time.Sleep(time.Millisecond)
-			}
-		}
-		release <- struct{}{}
-		if r := <-answer; r.status != 500 || r.exit != "5" {
-			t.Errorf("%+v", r)
-		}
-	}
-	if got := s.end(t, 10*time.Second); got.status != 5 {
-		t.Errorf("exit %d: %s", got.status, got.stderr)
-	}
-	s = serving(t, map[string]string{"DATABASE_URL": nowhere, "EBB_TOKEN": rightToken, "EBB_ADDR": "127.0.0.1:0", "EBB_CONNECT_TIMEOUT": "10ms"}, nil, "serve", "--", "sh")
-	if r := s.run(); r.status != 500 || r.exit != "1" || r.report.Stopped != drain.StoppedError {
-		t.Errorf("%+v", r)
-	}
-	s.signals <- syscall.SIGTERM
-	if got := s.end(t, 10*time.Second); got.status != 0 {
-		t.Errorf("exit %d: %s", got.status, got.stderr)
-	}
-}
-
-func TestServeSecondSignal(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the handlers are shell commands")
-	}
-	url := schematest.New(t)
-	db := schematest.Connect(t, url)
-	do(t, db, `insert into ebb.jobs (payload) values ('{}')`)
-	s := serving(t, map[string]string{"DATABASE_URL": url, "EBB_TOKEN": rightToken, "EBB_ADDR": "127.0.0.1:0"}, nil,
-		"serve", "--grace", "5m", "--", "sh", "-c", "trap '' TERM; echo pid $$; sleep 600")
-	go s.run()
-	pid := waitForPID(t, s.stderr)
-	s.signals <- syscall.SIGTERM
-	s.signals <- syscall.SIGTERM
-	got := s.end(t, 5*time.Second)
-	if r := got.summary(t); got.status != 143 || r.Stopped != drain.StoppedSignal || r.Abandoned != 1 || strings.Count(got.stdout, "\n") != 1 {
-		t.Errorf("exit %d, %s%s", got.status, got.stdout, got.stderr)
-	}
-	waitUntilGone(t, pid)
-	// Between runs there is nothing to say, and no summary of an earlier one is said again.
-	s = serving(t, map[string]string{"DATABASE_URL": url, "EBB_TOKEN": rightToken, "EBB_ADDR": "127.0.0.1:0"}, nil, "serve", "--", "true")
-	s.run()
-	s.signals <- syscall.SIGTERM
-	if got := s.end(t, 5*time.Second); got.status != 0 || strings.Count(got.stdout, "\n") != 1 {
-		t.Errorf("exit %d, %s", got.status, got.stdout)
-	}
-}
-
 // Nothing but the process's end ends a handler that does not return, so ebb goes, and says why.
 func TestServeAbandoned(t *testing.T) {
 	url := schematest.New(t)
@@ -315,119 +209,8 @@ func TestServeAbandoned(t *testing.T) {
 	if r := s.run(); r.status != 500 || r.exit != "5" || r.report.Abandoned != 1 {
 		t.Errorf("%+v", r)
 	}
-	if got := s.end(t, 10*time.Second); got.status != 5 {
+	if got := s.end(t, 10*time.Second); got.status != 5 || !strings.Contains(got.stderr, `"serving no longer","why":"the last run left something at work`) {
 		t.Errorf("exit %d: %s", got.status, got.stderr)
-	}
-}
-
-// Mistakes are said all at once, without a connection, and secrets never.
-func TestServeRefusals(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	for _, test := range []struct {
-		name string
-		env  map[string]string
-		want []string
-	}{
-		{"nothing starts a run", nil, []string{"nothing would ever start a run", "EBB_SCHEDULE", "EBB_TOKEN"}},
-		{"a blank token is none", map[string]string{"EBB_TOKEN": " "}, []string{"nothing would ever start a run"}},
-		{"a short token", map[string]string{"EBB_TOKEN": "se-cret-15-long"}, []string{"EBB_TOKEN is shorter than 16 characters"}},
-		{"a quoted token", map[string]string{"EBB_TOKEN": `"` + rightToken + `"`}, []string{"EBB_TOKEN is in quotes"}},
-		{"a token of two words", map[string]string{"EBB_TOKEN": "0123456789 0123456789"}, []string{"EBB_TOKEN has white space"}},
-		{"a token beyond ASCII", map[string]string{"EBB_TOKEN": "0123456789abcdefé"}, []string{"cannot carry"}},
-		{"both tokens", map[string]string{"EBB_TOKEN": rightToken, "EBB_TOKEN_FILE": write("good", rightToken)}, []string{"unset one of them"}},
-		{"no token file", map[string]string{"EBB_TOKEN_FILE": dir + "/none"}, []string{"EBB_TOKEN_FILE: open"}},
-		{"a blank token file", map[string]string{"EBB_TOKEN_FILE": write("blank", " \n")}, []string{"the token in EBB_TOKEN_FILE is blank"}},
-		{"a short token in a file", map[string]string{"EBB_TOKEN_FILE": write("short", "se-cret-15-long\n")}, []string{"the token in EBB_TOKEN_FILE is shorter"}},
-		{"a bare port", map[string]string{"EBB_ADDR": "8080", "EBB_TOKEN": rightToken}, []string{`EBB_ADDR: "8080" is not an address and a port; use for example :8080`}},
-		{"no port", map[string]string{"EBB_ADDR": "127.0.0.1", "EBB_TOKEN": rightToken}, []string{"EBB_ADDR: "}},
-		{"a large port", map[string]string{"EBB_ADDR": ":65536", "EBB_TOKEN": rightToken}, []string{"EBB_ADDR: "}},
-		{"a path", map[string]string{"EBB_ADDR": "localhost:80/run", "EBB_TOKEN": rightToken}, []string{"EBB_ADDR: "}},
-		{"a strange host", map[string]string{"EBB_ADDR": "a b:80", "EBB_TOKEN": rightToken}, []string{"EBB_ADDR: "}},
-		{"a bad PORT", map[string]string{"PORT": "http", "EBB_TOKEN": rightToken}, []string{`PORT: "http"`}},
-		{"no such zone", map[string]string{"EBB_SCHEDULE": "0 6 * * *", "TZ": "Mars/Base"}, []string{`TZ: there is no zone "Mars/Base"`}},
-		{"all at once", map[string]string{"EBB_SCHEDULE": "nonsense", "EBB_ADDR": "8080", "EBB_TOKEN": "short", "EBB_BATCH": "x"},
-			[]string{"EBB_SCHEDULE: ", "EBB_ADDR: ", "EBB_TOKEN is shorter", "EBB_BATCH: "}},
-	} {
-		env := map[string]string{"DATABASE_URL": nowhere, "EBB_QUEUE_MAIL_COMMAND": "true"}
-		for name, value := range test.env {
-			env[name] = value
-		}
-		got := setup{env: env}.ebb("serve")
-		for _, want := range test.want {
-			if got.status != 78 || !strings.Contains(got.stderr, want) {
-				t.Errorf("%s: exit %d, want %q: %s", test.name, got.status, want, got.stderr)
-			}
-		}
-		if secret := strings.TrimSpace(test.env["EBB_TOKEN"]); got.stdout != "" || len(secret) > 9 && strings.Contains(got.stderr, secret[:10]) ||
-			strings.Contains(got.stderr, "se-cret") {
-			t.Errorf("%s: %s%s", test.name, got.stdout, got.stderr)
-		}
-	}
-	if got := (setup{env: map[string]string{"DATABASE_URL": nowhere}}).ebb("serve", "now"); got.status != 78 {
-		t.Errorf("exit %d: %s", got.status, got.stderr)
-	}
-}
-
-func TestServeAddress(t *testing.T) {
-	for _, test := range []struct{ addr, port, want string }{
-		{"", "", "127.0.0.1:8080"}, {"", "9000", ":9000"}, {"[::1]:80", "9000", "[::1]:80"}, {":0", "", ":0"}, {"localhost:80", "", "localhost:80"},
-	} {
-		if got, mistakes := (Config{Addr: test.addr}).address(map[string]string{"PORT": test.port}); got != test.want || mistakes != nil {
-			t.Errorf("EBB_ADDR=%s PORT=%s: %s, %v", test.addr, test.port, got, mistakes)
-		}
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	got := setup{env: map[string]string{"DATABASE_URL": nowhere, "EBB_TOKEN": rightToken, "EBB_ADDR": l.Addr().String()}}.ebb("serve", "--", "sh")
-	if got.status != 1 || !strings.Contains(got.stderr, "ebb: the address "+l.Addr().String()) || strings.Count(got.stderr, "\n") != 1 {
-		t.Errorf("exit %d: %s", got.status, got.stderr)
-	}
-}
-
-// The file of the token is read again at every call.
-func TestServeTokenFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "token")
-	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(rightToken + "\n")
-	s := serving(t, map[string]string{"DATABASE_URL": nowhere, "EBB_ADDR": "127.0.0.1:0", "EBB_CONNECT_TIMEOUT": "10ms"}, nil,
-		"serve", "--token-file", path, "--", "sh")
-	if r := s.ask("POST", "/run", ""); r.status != 401 {
-		t.Errorf("%+v", r)
-	}
-	if r := s.run(); r.status != 500 || r.exit != "1" {
-		t.Errorf("%+v", r)
-	}
-	write("another-token-of-length")
-	if r := s.run(); r.status != 401 {
-		t.Errorf("the old token: %+v", r)
-	}
-	if r := s.ask("POST", "/run", "another-token-of-length"); r.status != 500 || r.exit != "1" {
-		t.Errorf("the new token: %+v", r)
-	}
-	write("short")
-	if r := s.ask("POST", "/run", "short"); r.status != 503 || r.exit != "" {
-		t.Errorf("a token that is none: %+v", r)
-	}
-	if !strings.Contains(s.stderr.String(), "the token in --token-file is shorter") || strings.Contains(s.stderr.String(), rightToken) {
-		t.Errorf("the log: %s", s.stderr)
-	}
-	s.signals <- os.Interrupt
-	if got := s.end(t, 5*time.Second); got.status != 0 || strings.Count(got.stdout, "\n") != 2 {
-		t.Errorf("exit %d: %s", got.status, got.stdout)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -95,15 +94,5 @@ func (s *server) write(name string, content []byte) {
 	stat := owner.Sys().(*syscall.Stat_t)
 	if err := os.Chown(path, int(stat.Uid), int(stat.Gid)); err != nil {
 		s.Fatal(err)
-	}
-}
-
-// waitForLog waits until a text is in the log of a program.
-func waitForLog(t *testing.T, s session, text string) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(s.stderr.String(), text); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %q:\n%s", text, s.stderr)
-		}
 	}
 }

@@ -74,6 +74,16 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
+// waitForLog waits until a text is in the log of a program.
+func waitForLog(t *testing.T, s session, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(s.stderr.String(), text); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %q:\n%s", text, s.stderr)
+		}
+	}
+}
+
 func waitForPID(t *testing.T, log *buffer) int {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); runtime.Gosched() {
@@ -116,9 +126,7 @@ func TestFirstSignalOfARun(t *testing.T) {
 	}}}, "run", "--concurrency", "1")
 	<-started
 	s.signals <- syscall.SIGTERM
-	for !strings.Contains(s.stderr.String(), "stopping") {
-		time.Sleep(time.Millisecond)
-	}
+	waitForLog(t, s, "stopping")
 	close(release)
 	got := s.end(t, 20*time.Second)
 	if r := got.summary(t); got.status != 0 || r.Stopped != drain.StoppedSignal || r.Done != 1 || r.DueLeft != 29 {
@@ -148,9 +156,7 @@ func TestFirstSignalWhileWaiting(t *testing.T) {
 			env = env[1:]
 		}
 		s := begin(env, r, nil, test.args...)
-		for !strings.Contains(s.stderr.String(), test.ready) {
-			time.Sleep(time.Millisecond)
-		}
+		waitForLog(t, s, test.ready)
 		s.signals <- syscall.SIGTERM
 		if got := s.end(t, 2*time.Second); got.status != test.want {
 			t.Errorf("%v: exit %d, %s%s", test.args, got.status, got.stdout, got.stderr)

@@ -23,7 +23,7 @@ misconfigured, 1 anything else.`,
 		Example: `  echo '{"to": 1}' | ebb try email
   echo '{"to": 1}' | ebb try email -- ./send-email --fast`,
 		Args: func(c *cobra.Command, args []string) error {
-			if dash := c.ArgsLenAtDash(); dash != 1 && len(args) != 1 {
+			if before, _ := atDash(c, args); len(before) != 1 {
 				return wrong("try needs the name of one queue: echo '{\"to\": 1}' | ebb try email")
 			}
 			return nil
@@ -31,10 +31,7 @@ misconfigured, 1 anything else.`,
 	}
 	by := settingFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		var behind dash
-		if len(args) > 1 {
-			behind = args[1:]
-		}
+		_, behind := atDash(c, args)
 		by.queues = args[:1]
 		config, _, all, err := p.settings(*by, behind, false)
 		if err != nil {

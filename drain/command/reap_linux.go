@@ -39,7 +39,7 @@ func (r *Running) reapStrays() (stop func()) {
 				return
 			}
 			for more := true; more; {
-				more = r.reap(seen, time.Now())
+				more = r.reap(seen, zombies(os.Getpid()), time.Now())
 				select {
 				case <-time.After(strayAge):
 				case <-over:
@@ -62,21 +62,35 @@ type sighting struct {
 	starts int64 // of commands so far: none later made it
 }
 
-// reap waits for the strays among this process's zombies and updates what was seen. It reports whether there is any left
-// to look at again.
-func (r *Running) reap(seen map[int]sighting, now time.Time) (more bool) {
-	r.mu.Lock() // so that none is added or taken away meanwhile
+// reap waits for the strays among this process's zombies, which were found just now, and updates what was seen. It reports
+// whether there is any left to look at again.
+//
+// To find zombies takes long where there are many processes, and a start or Kill that waits for the mutex must not wait for
+// that; so what was found may be old here. No exit status is taken from whoever waits for it nevertheless:
+//
+//   - A command is among the processes until its exit status is there, and under way before. So a zombie that is a
+//     command's, and still there, is one of a process known here, or of a start under way that began before it was first
+//     seen.
+//   - A zombie that is no longer there, for somebody waited for it meanwhile, may have left its number to a process that
+//     was started since, by a command's start or by a handler in Go. So it is looked at once more: one that was born at
+//     the same time is the same. And none is made by this process between that look and the wait, for while it holds
+//     ForkLock it does not fork.
+//
+// ForkLock comes first, for a fork may take long, and nobody who forks holds the mutex.
+func (r *Running) reap(seen map[int]sighting, found map[int]string, now time.Time) (more bool) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	r.mu.Lock()
 	defer r.mu.Unlock()
-	zombies := zombies(os.Getpid())
 	for pid := range seen {
-		if z, there := zombies[pid]; !there || z != seen[pid].born {
+		if born, there := found[pid]; !there || born != seen[pid].born {
 			delete(seen, pid)
 		}
 	}
 	for p := range r.processes {
-		delete(zombies, p.cmd.Process.Pid)
+		delete(found, p.cmd.Process.Pid)
 	}
-	for pid, born := range zombies {
+	for pid, born := range found {
 		first, known := seen[pid]
 		if !known {
 			first = sighting{born, now, r.starts}
@@ -86,7 +100,9 @@ func (r *Running) reap(seen map[int]sighting, now time.Time) (more bool) {
 			more = true
 			continue
 		}
-		_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // an error means that somebody else did
+		if _, fields := stat(strconv.Itoa(pid)); fields != nil && fields[0] == "Z" && fields[19] == born {
+			_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // an error means that somebody else did
+		}
 		delete(seen, pid)
 	}
 	return more

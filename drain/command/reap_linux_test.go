@@ -100,15 +100,18 @@ func TestReap(t *testing.T) {
 		_, fields := stat(strconv.Itoa(cmd.Process.Pid))
 		return fields == nil
 	}
+	look := func(r *Running, seen map[int]sighting, now time.Time) (more bool) {
+		return r.reap(seen, zombies(os.Getpid()), now)
+	}
 	now := time.Now()
 	t.Run("nobody's", func(t *testing.T) {
 		var r Running
 		seen := map[int]sighting{}
 		z := zombie(t)
-		if !r.reap(seen, now) || !r.reap(seen, now.Add(strayAge-1)) || reaped(z) {
+		if !look(&r, seen, now) || !look(&r, seen, now.Add(strayAge-1)) || reaped(z) {
 			t.Error("a zombie was not let be for whoever waits for it")
 		}
-		if r.reap(seen, now.Add(strayAge)) || !reaped(z) || len(seen) > 0 {
+		if look(&r, seen, now.Add(strayAge)) || !reaped(z) || len(seen) > 0 {
 			t.Errorf("a stray is left: %v", seen)
 		}
 		if err := z.Wait(); !errors.Is(err, syscall.ECHILD) {
@@ -120,7 +123,7 @@ func TestReap(t *testing.T) {
 		p := &process{cmd: z}
 		r := Running{processes: map[*process]struct{}{p: {}}}
 		seen := map[int]sighting{}
-		if r.reap(seen, now) || r.reap(seen, now.Add(time.Hour)) || reaped(z) {
+		if look(&r, seen, now) || look(&r, seen, now.Add(time.Hour)) || reaped(z) {
 			t.Error("a command's exit status was stolen")
 		}
 		if err := z.Wait(); err != nil {
@@ -133,16 +136,16 @@ func TestReap(t *testing.T) {
 		number := r.begin()
 		z := zombie(t)
 		later := r.begin()
-		if !r.reap(seen, now) || !r.reap(seen, now.Add(time.Hour)) || reaped(z) {
+		if !look(&r, seen, now) || !look(&r, seen, now.Add(time.Hour)) || reaped(z) {
 			t.Error("the exit status of a command that is just started was stolen")
 		}
 		r.add(later, nil)
-		if !r.reap(seen, now.Add(time.Hour)) || reaped(z) {
+		if !look(&r, seen, now.Add(time.Hour)) || reaped(z) {
 			t.Error("another start's end does for this one")
 		}
 		r.begin() // what starts later has not made it
 		r.add(number, nil)
-		if r.reap(seen, now.Add(time.Hour)) || !reaped(z) {
+		if look(&r, seen, now.Add(time.Hour)) || !reaped(z) {
 			t.Error("a stray is left")
 		}
 		z.Wait()
@@ -160,10 +163,23 @@ func TestReap(t *testing.T) {
 		}
 		var r Running
 		seen := map[int]sighting{}
-		if r.reap(seen, now) || r.reap(seen, now.Add(time.Hour)) {
+		if look(&r, seen, now) || look(&r, seen, now.Add(time.Hour)) {
 			t.Error("another's process is taken for a stray")
 		}
 		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("one that is no longer there, and whose number is that of a command by now", func(t *testing.T) {
+		var r Running
+		r.begin() // after it was seen
+		z := zombie(t)
+		pid := z.Process.Pid
+		seen := map[int]sighting{pid: {born: "1", at: now.Add(-time.Hour)}}
+		if r.reap(seen, map[int]string{pid: "1"}, now) || reaped(z) || len(seen) > 0 {
+			t.Errorf("the exit status of a command was stolen for an older zombie's: %v", seen)
+		}
+		if err := z.Wait(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -171,7 +187,7 @@ func TestReap(t *testing.T) {
 		var r Running
 		z := zombie(t)
 		seen := map[int]sighting{z.Process.Pid: {born: "1", at: now}}
-		if !r.reap(seen, now.Add(strayAge)) || reaped(z) {
+		if !look(&r, seen, now.Add(strayAge)) || reaped(z) {
 			t.Error("it was taken for one that was seen before")
 		}
 		z.Wait()

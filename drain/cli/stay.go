@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/seed829e008e/ebb/deploy/serve"
+)
+
+// stay has a service do runs until a signal, or until one of them left a handler behind. Each run is over when its time is,
+// where there is a bound besides its budget.
+func (p *program) stay(ctx context.Context, s serve.Service, r prepared, bound time.Duration, l net.Listener) error {
+	defer p.running.ReapStrays()()
+	r.resident = true
+	var last error
+	s.Log = r.config.Log
+	s.Run = func(ctx context.Context) serve.Result {
+		started := time.Now()
+		if bound > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, started.Add(bound))
+			defer cancel()
+		}
+		last = p.runOnce(ctx, r, started)
+		var run runEnd
+		errors.As(last, &run)
+		return serve.Result{Status: exitStatus(last), Summary: summaryJSON(run.report), Unfit: run.report.Abandoned > 0}
+	}
+	result, err := s.Serve(ctx, l)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the address cannot be listened on any more: %w; start ebb again", err)
+	case result.Status != ended:
+		return last
+	}
+	return nil
+}
