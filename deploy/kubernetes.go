@@ -40,6 +40,9 @@ func Kubernetes(j Job) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := j.summaryIn("/dev/termination-log", "the pod's termination message is the summary"); err != nil {
+		return nil, err
+	}
 	limits, err := j.Asked.within(j.Schedule, j.From, platform{})
 	if err != nil {
 		return nil, err

@@ -17,8 +17,8 @@ var lambdaText string
 
 var lambdaTemplate = template.Must(template.New("lambda").Funcs(template.FuncMap{"yaml": yamlString}).Parse(lambdaText))
 
-// lambdaPlatform is what AWS allows a function.
-var lambdaPlatform = platform{limit: "the longest timeout of a function", longest: 15 * time.Minute}
+// lambdaPlatform is what AWS allows a function, whose run keeps three seconds of it for its answer, and one for its start.
+var lambdaPlatform = platform{limit: "the longest timeout of a function", longest: 15 * time.Minute, reserve: 4 * time.Second}
 
 const (
 	leastAge        = 60   // seconds; the least age of an event that AWS takes for a limit
@@ -56,6 +56,9 @@ func Lambda(j Job) ([]File, error) {
 func lambdaTakes(j Job) error {
 	if !slices.Equal(j.Args, []string{"run"}) {
 		return fmt.Errorf("a function starts ebb without arguments, so that a command behind -- does not reach it: set EBB_QUEUE_<Q>_COMMAND, for example EBB_QUEUE_EMAIL_COMMAND=./send-email")
+	}
+	if err := j.summaryIn("/tmp/", "the answer is the summary"); err != nil {
+		return err
 	}
 	size := 0
 	for _, v := range j.Settings {

@@ -34,6 +34,7 @@ type limits struct {
 type platform struct {
 	limit   string        // what the limit is called
 	longest time.Duration // the most that it may be; zero where there is no such bound
+	reserve time.Duration // what a run keeps of it for its answer
 }
 
 const (
@@ -86,6 +87,10 @@ func (a Asked) within(set schedule.Set, from time.Time, p platform) (limits, err
 	l.Deadline = (ends + min((l.Gap-ends)/2, mostMargin)).Truncate(time.Second)
 	if p.longest > 0 {
 		l.Deadline = min(l.Deadline, p.longest)
+	}
+	if room := l.Deadline - p.reserve; p.reserve > 0 && longest+l.Grace >= room {
+		return l, fmt.Errorf("%s %s and EBB_GRACE %s together are no less than %s, what the platform's limit of %s leaves a run: shorten them, or have runs start less often",
+			setting, schedule.Length(longest), schedule.Length(l.Grace), schedule.Length(room), schedule.Length(l.Deadline))
 	}
 	if l.Deadline <= l.Budget {
 		return l, fmt.Errorf("EBB_MAX_RUNTIME %s leaves no time before the end of %s: shorten it, or unset it, and it is derived", schedule.Length(l.Budget), why)

@@ -25,7 +25,7 @@ func (l limits) text() string {
 }
 
 func TestLimits(t *testing.T) {
-	lambda := platform{"the longest timeout of a function", 15 * time.Minute}
+	lambda := platform{"the longest timeout of a function", 15 * time.Minute, 4 * time.Second}
 	job := func(d time.Duration) Asked { return Asked{JobTimeout: d} }
 	for _, test := range []struct {
 		lines    string
@@ -54,6 +54,8 @@ func TestLimits(t *testing.T) {
 		{"0 * * * *", Asked{MaxRuntime: 20 * time.Minute}, lambda, "EBB_MAX_RUNTIME 20m is no less than the longest timeout of a function, 15m: shorten it, or unset it, and it is derived"},
 		{"*/20 * * * *", job(20 * time.Minute), platform{}, "EBB_JOB_TIMEOUT 20m and EBB_GRACE 20s together are no less than 15m, the longest run within the shortest gap of EBB_SCHEDULE, 20m (2026-11-29 23:40 UTC to 2026-11-30 00:00 UTC): shorten them, or have runs start less often"},
 		{"0 * * * *", Asked{MaxRuntime: 10 * time.Minute, Queues: []QueueTimeout{{"EBB_QUEUE_A_TIMEOUT", 10 * time.Minute}}}, platform{}, "EBB_QUEUE_A_TIMEOUT 10m and EBB_GRACE 20s together are no less than EBB_MAX_RUNTIME 10m: shorten them, or lengthen it"},
+		{"* * * * *", Asked{JobTimeout: 45 * time.Second, Grace: 10 * time.Second}, lambda, "EBB_JOB_TIMEOUT 45s and EBB_GRACE 10s together are no less than 54s, what the platform's limit of 58s leaves a run: shorten them, or have runs start less often"},
+		{"@hourly", Asked{MaxRuntime: 14*time.Minute + 59*time.Second, Grace: 30 * time.Second, JobTimeout: 14*time.Minute + 28*time.Second}, lambda, "EBB_JOB_TIMEOUT 14m28s and EBB_GRACE 30s together are no less than 14m56s, what the platform's limit of 15m leaves a run: shorten them, or have runs start less often"},
 		{"* * * * *", Asked{Grace: time.Minute}, platform{}, "EBB_GRACE 1m is no less than 45s, the longest run within the shortest gap of EBB_SCHEDULE, 1m (2026-11-29 23:59 UTC to 2026-11-30 00:00 UTC): shorten them, or have runs start less often"},
 	} {
 		l, err := test.asked.within(lines(t, test.lines), monday, test.platform)

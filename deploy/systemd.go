@@ -30,6 +30,9 @@ func Systemd(j Job) ([]File, error) {
 	if err := errors.Join(j.textual(), j.systemdTakes()); err != nil {
 		return nil, err
 	}
+	if err := j.summaryIn("/tmp/", "the journal has the summary"); err != nil {
+		return nil, err
+	}
 	limits, err := j.Asked.within(j.Schedule, j.From, platform{})
 	if err != nil {
 		return nil, err

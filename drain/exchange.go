@@ -183,9 +183,13 @@ func (l *link) once(ctx context.Context, req request) (response, error) {
 	checked, limited := l.checked, false
 	b.queue(limitsStatement, nil).Exec(func(pgconn.CommandTag) error { limited = true; return nil })
 	if !l.checked {
-		b.queue(checkStatement, pgx.StrictNamedArgs{"version": SchemaVersion}).QueryRow(func(row pgx.Row) error {
-			err := row.Scan(&resp.now, new(int))
+		b.queue(checkStatement, pgx.StrictNamedArgs{"version": SchemaVersion, "schema": l.config.Schema}).QueryRow(func(row pgx.Row) error {
+			var hides bool
+			err := row.Scan(&resp.now, new(int), &hides)
 			checked = err == nil
+			if hides && !l.proven {
+				l.config.Log.Warn("row level security is on for this role: jobs that its policies hide are neither drained nor counted; make the role the table's owner, or give it BYPASSRLS")
+			}
 			return err
 		})
 	}

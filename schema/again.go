@@ -82,12 +82,12 @@ func (m migration) again(ctx context.Context, try func(context.Context) error) e
 		case busy:
 			if who = m.whoMigrates(ctx); who != "" && who != said {
 				said = who
-				m.log.Info("waiting for another migration of this schema", "schema", m.schema, "held_by", who, "at_most", m.patience)
+				m.log.Info("waiting for another migration of this schema", "schema", m.schema, "held_by", who, "at_most", m.patience.String())
 			}
 		case kept:
 			if who = m.whoKeepsOut(ctx); who != "" && who != said {
 				said = who
-				m.log.Info("waiting to build an index", "schema", m.schema, "held_by", who, "at_most", m.patience)
+				m.log.Info("waiting to build an index", "schema", m.schema, "held_by", who, "at_most", m.patience.String())
 			}
 		case locked:
 			who = m.whoBlocks(ctx)

@@ -90,10 +90,10 @@ func (w *watch) say(l look, err error) {
 	switch {
 	case l.sight == waits && l.who != w.said:
 		w.said = l.who
-		w.log.Info("waiting for transactions of others", "schema", w.schema, "held_by", l.who, "at_most", w.patience)
+		w.log.Info("waiting for transactions of others", "schema", w.schema, "held_by", l.who, "at_most", w.patience.String())
 	case err != nil && w.said != unseen:
 		w.said = unseen
-		w.log.Info("no second connection to see whom the build waits for", "schema", w.schema, "error", answer(err), "at_most", w.blind)
+		w.log.Info("no second connection to see whom the build waits for", "schema", w.schema, "error", answer(err), "at_most", w.blind.String())
 	}
 }
 

@@ -86,8 +86,11 @@ func (c *calls) call(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Ebb-Exit-Status", strconv.Itoa(run.result.Status))
-	if run.result.Status != 0 {
+	switch {
+	case run.result.Status != 0:
 		w.WriteHeader(http.StatusInternalServerError)
+	case !run.result.Looked:
+		w.WriteHeader(http.StatusServiceUnavailable) // stopped before it saw what the caller had committed
 	}
 	w.Write(run.result.Summary) // an error is that of a caller who went away
 }

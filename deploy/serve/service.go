@@ -30,6 +30,7 @@ type Service struct {
 type Result struct {
 	Status  int    // what ebb run would exit with
 	Summary []byte // JSON
+	Looked  bool   // it came to look at what is due
 	Unfit   bool   // the process must not go on: something of the run is left in it
 }
 

@@ -21,8 +21,8 @@ type awakeJSON struct {
 	IdleTimeoutS    float64           `json:"idle_timeout_seconds"`
 	IdleTimeoutFrom origin            `json:"idle_timeout_from"`
 	SeesAll         bool              `json:"sees_all"`
-	Asking          string            `json:"asking"` // what asking did: woke or prolonged
-	LastActiveAt    time.Time         `json:"last_active_at"`
+	Asking          string            `json:"asking"`         // what asking did: woke or prolonged
+	LastActiveAt    *time.Time        `json:"last_active_at"` // of those who are still there; null where nobody is
 	CouldPauseAt    *time.Time        `json:"could_pause_at"` // null: not while that stays which holds it awake
 	Certain         bool              `json:"certain"`
 	WatchedS        *float64          `json:"watched_seconds"`
@@ -49,7 +49,7 @@ func awakeReport(s awake.Snapshot, c Config) awakeJSON {
 	v := s.Verdict(compute)
 	r := awakeJSON{At: s.At.UTC(), AwakeSince: s.Start.UTC(), Compute: compute.Name, Family: string(compute.Family),
 		IdleTimeoutS: compute.IdleTimeout.Seconds(), IdleTimeoutFrom: timeoutFrom, SeesAll: s.SeesAll, Asking: "prolonged",
-		LastActiveAt: v.LastActive.UTC(), CouldPauseAt: inUTC(v.CouldPauseAt), Certain: v.Certain, Paused: v.Paused,
+		LastActiveAt: inUTC(v.LastActive), CouldPauseAt: inUTC(v.CouldPauseAt), Certain: v.Certain, Paused: v.Paused,
 		Reasons: []awakeReasonJSON{}}
 	if r.Family == "" {
 		r.Family = "unknown"
@@ -113,7 +113,11 @@ func (r awakeJSON) print(out io.Writer) error {
 	case r.Asking == "woke":
 		fmt.Fprintln(out, "asking:     woke it")
 	case r.CouldPauseAt != nil:
-		fmt.Fprintf(out, "asking:     prolonged it; before that it was last seen active at %s, and could have paused %s after\n", second(r.LastActiveAt), in)
+		before := "; nobody else is there, and who has gone left no trace"
+		if r.LastActiveAt != nil {
+			before = fmt.Sprintf("; those who are still there were last active at %s, and who has gone left no trace", second(*r.LastActiveAt))
+		}
+		fmt.Fprintf(out, "asking:     prolonged it%s\n", before)
 	default:
 		fmt.Fprintln(out, "asking:     was activity too, and restarted the idle timeout")
 	}

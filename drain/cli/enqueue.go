@@ -148,7 +148,9 @@ func (p *program) enqueueOne(ctx context.Context, c Config, database source, e e
 		case !inserted:
 			_, err = fmt.Fprintf(p.stdout, "the key %q is taken by a queued or running job of the queue %s: nothing is inserted\n", e.job.UniqueKey, e.job.Queue)
 		default:
-			_, err = fmt.Fprintln(p.stdout, id)
+			if _, err = fmt.Fprintln(p.stdout, id); err != nil {
+				err = fmt.Errorf("the job is there, with the id %d, which could not be printed: %w", id, err)
+			}
 		}
 		return err
 	})

@@ -37,7 +37,9 @@ func (p *program) enqueueLines(ctx context.Context, c Config, database source, e
 		if err != nil {
 			return notMigrated(ctx, conn, c.Schema, err)
 		}
-		_, err = fmt.Fprintf(p.stdout, "%d inserted\n", inserted)
+		if _, err = fmt.Fprintf(p.stdout, "%d inserted\n", inserted); err != nil {
+			err = fmt.Errorf("%d jobs are inserted, which could not be printed: %w", inserted, err)
+		}
 		return err
 	})
 }

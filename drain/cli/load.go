@@ -23,6 +23,14 @@ type given struct {
 	queues []string
 }
 
+// named is what named the queues to drain.
+func (g given) named() string {
+	if len(g.queues) > 0 {
+		return "--queue"
+	}
+	return "EBB_QUEUES"
+}
+
 // load reads the settings from the environment and the flags, and gives all that is wrong with them, a line each.
 func load(environ map[string]string, by given) (Config, []error) {
 	var c Config

@@ -46,7 +46,7 @@ not set are derived from the shortest gap of the schedule: job timeout + grace <
 DATABASE_URL is referred to and never printed: it comes from the platform's own store, under the name that --name gives,
 and the files say how to put it there. The handlers' command lines are printed as they are: keep secrets out of them.`,
 		Example: `  EBB_SCHEDULE='*/20 * * * *' EBB_QUEUE_EMAIL_COMMAND=/app/send-email ebb manifest kubernetes --image registry.example.com/shop-jobs:3
-  ebb manifest systemd --schedule '*/20 * * * *' --output . -- /usr/local/bin/send-email`,
+  ebb manifest systemd --schedule '*/20 * * * *' --output . --queue email -- /usr/local/bin/send-email`,
 		ValidArgs: names,
 		Args: func(c *cobra.Command, args []string) error {
 			if before, _ := atDash(c, args); len(before) != 1 || !slices.Contains(names, before[0]) {
@@ -82,6 +82,10 @@ var goodName = regexp.MustCompile(`^[a-z]([a-z0-9-]{0,50}[a-z0-9])?$`)
 func (p *program) manifest(t target, by given, behind dash, f manifestFlags) error {
 	c, _, queues, err := p.settings(by, behind, false)
 	job, mistakes := p.job(c, by, behind, f)
+	if err == nil {
+		_, wrong := c.drained(queues, behind, by.named())
+		mistakes = append(mistakes, wrong...)
+	}
 	if f.image != "" && !t.images {
 		mistakes = append(mistakes, fmt.Errorf("--image: %s starts no images; leave it out", t.name))
 	}
@@ -112,7 +116,7 @@ func (p *program) job(c Config, by given, behind dash, f manifestFlags) (deploy.
 	if err != nil {
 		mistakes = append(mistakes, err)
 	}
-	if len(c.Schedule) == 0 {
+	if len(c.Schedule) == 0 && blank(environ["EBB_SCHEDULE"]) && blank(by.flags["EBB_SCHEDULE"]) {
 		mistakes = append(mistakes, errors.New("EBB_SCHEDULE is not set; set when runs start, for example to '*/30 * * * *'"))
 	}
 	if !goodName.MatchString(f.name) {

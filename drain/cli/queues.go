@@ -74,7 +74,7 @@ func split(line string) ([]string, error) {
 	return args, err
 }
 
-// drained picks the queues to drain, in order, and looks their commands up. The origin is what named them.
+// drained picks the queues to drain, in order. The origin is what named them.
 func (c Config) drained(all []queue, behind dash, origin string) (picked []queue, mistakes []error) {
 	names := []string(c.Queues)
 	if behind != nil && len(names) == 0 {
@@ -106,13 +106,20 @@ func (c Config) drained(all []queue, behind dash, origin string) (picked []queue
 		case behind != nil:
 			q.args, q.origin = behind, "the command behind --"
 		}
+	}
+	return picked, mistakes
+}
+
+// look looks their commands up.
+func look(queues []queue) (mistakes []error) {
+	for _, q := range queues {
 		if q.args != nil {
 			if err := command.Look(q.args); err != nil {
 				mistakes = append(mistakes, fmt.Errorf("%s: %w", q.origin, err))
 			}
 		}
 	}
-	return picked, mistakes
+	return mistakes
 }
 
 // oddName refuses names that are hardly meant: in quotes that came along, or with control characters.

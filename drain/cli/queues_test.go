@@ -18,7 +18,7 @@ func drainedBy(env map[string]string, handlers []drain.Queue, by given, behind .
 	all, wrong := c.queues(handlers, behind)
 	mistakes = append(mistakes, wrong...)
 	picked, wrong := c.drained(all, behind, "EBB_QUEUES")
-	mistakes = append(mistakes, wrong...)
+	mistakes = append(append(mistakes, wrong...), look(picked)...)
 	var queues, said []string
 	for _, q := range picked {
 		what := strings.Join(q.args, "|")

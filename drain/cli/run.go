@@ -64,12 +64,8 @@ func (p *program) prepare(by given, behind dash) (prepared, error) {
 	mistakes = append(mistakes, wrong...)
 	all, wrong := c.queues(p.handlers, behind)
 	mistakes = append(mistakes, wrong...)
-	origin := "EBB_QUEUES"
-	if len(by.queues) > 0 {
-		origin = "--queue"
-	}
-	queues, wrong := c.drained(all, behind, origin)
-	mistakes = append(mistakes, wrong...)
+	queues, wrong := c.drained(all, behind, by.named())
+	mistakes = append(append(mistakes, wrong...), look(queues)...)
 
 	log := p.logger(c)
 	config := c.limits(p)

@@ -25,7 +25,8 @@ since the run in progress may have looked before the callers committed. The answ
 summary, with the HTTP status 200 where ebb run would exit with 0 and 500 where it would not. The exit status is in the
 header Ebb-Exit-Status. A caller who goes away ends no run.
 
-GET /healthz says whether ebb is idle, running or stopping (503), and asks no database.
+GET /healthz says whether ebb is idle or running, and asks no database. When ebb stops it takes no new connections; who is
+still connected gets 503.
 
 A run that fails ends nothing: the next one tries again. The first SIGTERM or SIGINT stops the run in progress as it does
 in ebb run, and then ebb: leave it EBB_GRACE and five seconds. The second ends everything at once.
@@ -33,7 +34,7 @@ in ebb run, and then ebb: leave it EBB_GRACE and five seconds. The second ends e
 Exit status: 0 stopped by a signal while no run was in progress; that of ebb run where the signal stopped a run, or a run
 abandoned a handler, which ends ebb too; 1 the address cannot be listened on; 78 usage or settings; 128 + n a second
 signal.`,
-		Example: `  EBB_SCHEDULE='*/30 * * * *' ebb serve -- ./send-email
+		Example: `  EBB_SCHEDULE='*/30 * * * *' ebb serve --queue email -- ./send-email
   EBB_TOKEN_FILE=/run/secrets/ebb-token EBB_QUEUE_EMAIL_COMMAND=./send-email ebb serve --addr :8080
   curl -X POST -H "Authorization: Bearer $EBB_TOKEN" http://127.0.0.1:8080/run`,
 		Args: nothingButDash,

@@ -27,7 +27,7 @@ func (p *program) stay(ctx context.Context, s serve.Service, r prepared, bound t
 		last = p.runOnce(ctx, r, started)
 		var run runEnd
 		errors.As(last, &run)
-		return serve.Result{Status: exitStatus(last), Summary: summaryJSON(run.report), Unfit: run.report.Abandoned > 0}
+		return serve.Result{Status: exitStatus(last), Summary: summaryJSON(run.report), Looked: run.report.Looked, Unfit: run.report.Abandoned > 0}
 	}
 	result, err := s.Serve(ctx, l)
 	switch {

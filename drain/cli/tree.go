@@ -91,6 +91,10 @@ func flagError(c *cobra.Command, err error) error {
 		}
 		return usage{fmt.Errorf("%w%s", err, hint)}
 	}
+	var value *pflag.InvalidValueError
+	if errors.As(err, &value) && value.GetFlag() != nil && value.GetFlag().Value.Type() == "int" {
+		return wrong("--%s: %q is not a whole number", value.GetFlag().Name, value.GetValue())
+	}
 	return usage{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
 }
 

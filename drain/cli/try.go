@@ -38,6 +38,7 @@ misconfigured, 1 anything else.`,
 			return err
 		}
 		picked, mistakes := config.drained(all, behind, "try")
+		mistakes = append(mistakes, look(picked)...)
 		if len(mistakes) > 0 {
 			return asUsage(errors.Join(mistakes...))
 		}

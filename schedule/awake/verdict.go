@@ -20,9 +20,9 @@ type Verdict struct {
 	CouldPauseAt *time.Time
 	// Certain says that there is no reason of which it is not known whether it holds.
 	Certain bool
-	// LastActive is when it was last active before it was asked, as far as can be seen: sessions that are gone left no
-	// trace. It is no earlier than the server's start.
-	LastActive time.Time
+	// LastActive is when, before it was asked, those who are still there were last active; nil where nobody is. Sessions
+	// that are gone left no trace: it may have been active since.
+	LastActive *time.Time
 	// Woken says that asking woke it; else asking prolonged its time awake.
 	Woken bool
 	// Paused says that it paused while it was watched, so that nothing can be compared.
@@ -43,7 +43,7 @@ type Reason struct {
 
 // Verdict weighs a snapshot. An unknown family is not guessed: what only one of them counts is not known to hold.
 func (s Snapshot) Verdict(compute schedule.Compute) Verdict {
-	v := Verdict{LastActive: s.Start, Certain: true, Woken: s.At.Sub(s.Start) < s.Waited}
+	v := Verdict{Certain: true, Woken: s.At.Sub(s.Start) < s.Waited}
 	v.Paused = s.Before != nil && !s.Before.Start.Equal(s.Start)
 	v.Reasons = slices.Concat(s.ofSessions(compute.Family), s.ofServer(compute.Family), s.ofWatch(compute.Family))
 	held := false
@@ -60,8 +60,8 @@ func (s Snapshot) Verdict(compute schedule.Compute) Verdict {
 		case compute.Family == schedule.Connections:
 			r.LastActive = nil
 		}
-		if r.LastActive != nil && r.LastActive.After(v.LastActive) {
-			v.LastActive = *r.LastActive
+		if r.LastActive != nil && (v.LastActive == nil || r.LastActive.After(*v.LastActive)) {
+			v.LastActive = r.LastActive
 		}
 	}
 	if !held {

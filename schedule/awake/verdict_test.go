@@ -87,7 +87,7 @@ func TestVerdictOrdersAndGroups(t *testing.T) {
 	if last := v.Reasons[3].LastActive; !last.Equal(noon.Add(-2 * time.Minute)) {
 		t.Errorf("the pool was last active at %v", last)
 	}
-	if !v.LastActive.Equal(noon) {
+	if v.LastActive == nil || !v.LastActive.Equal(noon) {
 		t.Errorf("last active at %v", v.LastActive)
 	}
 }
