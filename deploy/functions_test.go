@@ -117,7 +117,7 @@ func TestLimitsElsewhere(t *testing.T) {
 	}{
 		{"lambda", Lambda, "0 3 * * *", Asked{}, []string{"Timeout: 900\n", `EBB_MAX_RUNTIME: "13m30s"`, "# derived: nine tenths of the longest timeout of a function, 15m\n", "MaximumEventAgeInSeconds: 600\n"}},
 		{"lambda", Lambda, "* * * * *", Asked{}, []string{"Timeout: 58\n", `EBB_MAX_RUNTIME: "45s"`, "MaximumEventAgeInSeconds: 60\n"}},
-		{"lambda", Lambda, "0 3 * * *", Asked{JobTimeout: 20 * time.Minute}, []string{"EBB_JOB_TIMEOUT 20m and EBB_GRACE 20s together are no less than 13m30s, the longest run within the longest timeout of a function, 15m"}},
+		{"lambda", Lambda, "0 3 * * *", Asked{JobTimeout: 20 * time.Minute}, []string{"EBB_JOB_TIMEOUT 20m and EBB_GRACE 20s together are too long for a run within the longest timeout of a function, 15m"}},
 		{"lambda", Lambda, "0 3 * * *", Asked{MaxRuntime: time.Hour}, []string{"EBB_MAX_RUNTIME 1h is no less than the longest timeout of a function, 15m"}},
 		{"cloudrun", CloudRun, "0 3 * * *", Asked{}, []string{`timeoutSeconds: "3908"`, "# derived: Cloud Run kills ten seconds after TERM\n                - name: EBB_GRACE\n                  value: \"8s\"\n"}},
 		{"cloudrun", CloudRun, "0 3 * * *", Asked{Grace: time.Minute}, []string{"# as set, though Cloud Run kills ten seconds after TERM\n                - name: EBB_GRACE\n                  value: \"1m\"\n"}},

@@ -59,22 +59,31 @@ func GitHub(j Job) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
+	minutes, err := wholeMinutes(limits)
+	if err != nil {
+		return nil, err
+	}
 	var made bytes.Buffer
 	err = gitHubTemplate.Execute(&made, map[string]any{
 		"Job": j, "Image": j.Image, "Triggers": triggers, "Secret": secret, "Origins": origins,
 		"Gap":     schedule.Length(limits.Gap),
-		"Minutes": wholeMinutes(limits),
+		"Minutes": minutes,
 		"Script":  noExpression(gitHubScript(j, origins)),
 	})
 	return []File{{j.Name + ".yml", made.String()}}, err
 }
 
 // wholeMinutes is the platform's limit in minutes, rounded down where that is still behind the budget.
-func wholeMinutes(l limits) int64 {
-	if down := l.Deadline.Truncate(time.Minute); down > l.Budget {
-		return int64(down / time.Minute)
+func wholeMinutes(l limits) (int64, error) {
+	minutes := l.Deadline.Truncate(time.Minute)
+	if minutes <= l.Budget {
+		minutes += time.Minute
 	}
-	return int64((l.Deadline + time.Minute - 1) / time.Minute)
+	if minutes >= l.Gap {
+		return 0, fmt.Errorf("GitHub's limit is in whole minutes, and there is none between EBB_MAX_RUNTIME %s and the shortest gap of EBB_SCHEDULE, %s: shorten EBB_MAX_RUNTIME, or unset it, and it is derived",
+			setting(l.Budget), setting(l.Gap))
+	}
+	return int64(minutes / time.Minute), nil
 }
 
 // gitHubScript is the shell line of the step. It ends in ebb, or docker, in the shell's place, so that signals reach it.

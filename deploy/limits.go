@@ -20,7 +20,7 @@ type QueueTimeout struct {
 	Timeout time.Duration
 }
 
-// limits are those of a run on a platform: JobTimeout + Grace < Budget < Deadline < Gap. Whole seconds, but for what was
+// limits are those of a run on a platform: JobTimeout + Grace < Budget < Budget + Grace < Deadline < Gap. Whole seconds, but for what was
 // set.
 type limits struct {
 	JobTimeout, Grace time.Duration // EBB_JOB_TIMEOUT, EBB_GRACE
@@ -57,53 +57,58 @@ func (a Asked) within(set schedule.Set, from time.Time, p platform) (limits, err
 	if p.longest > 0 && p.longest < l.Gap {
 		ceiling, why = p.longest, fmt.Sprintf("%s, %s", p.limit, schedule.Length(p.longest))
 	}
-	longest, setting := a.longest()
+	longest, which := a.longest()
 	if l.Budget == 0 {
 		l.Budget = min(usualBudget, l.Gap*3/4)
 		if p.longest > 0 {
 			l.Budget = min(l.Budget, p.longest*9/10)
 		}
-		l.Budget = l.Budget.Truncate(time.Second)
-		if needs := longest + a.graceIn(l.Budget); longest > 0 && l.Budget <= needs && needs < ceiling {
-			l.Budget = (needs + min((ceiling-needs)/3, needs/4)).Truncate(time.Second)
+		l.Budget = whole(l.Budget)
+		needs := longest + a.graceIn(l.Budget)
+		switch room := ceiling - a.graceIn(l.Budget); {
+		case needs >= room:
+			return l, a.refuse("too long for a run within "+why, which, longest, a.graceIn(l.Budget))
+		case l.Budget > needs && l.Budget < room:
+		default:
+			l.Budget = whole(needs + min((room-needs)/2, needs/4))
 		}
-	} else if l.Budget >= ceiling {
-		return l, fmt.Errorf("EBB_MAX_RUNTIME %s is no less than %s: shorten it, or unset it, and it is derived", schedule.Length(l.Budget), why)
 	}
 	l.Grace = a.graceIn(l.Budget)
 	if l.JobTimeout == 0 {
-		l.JobTimeout = min(usualJob, (l.Budget-l.Grace)/2).Truncate(time.Second)
+		l.JobTimeout = whole(min(usualJob, (l.Budget-l.Grace)/2))
 	}
-	switch {
-	case l.Grace >= l.Budget:
-		return l, fmt.Errorf("EBB_GRACE %s is no less than %s", schedule.Length(l.Grace), a.budget(l, why))
-	case longest+l.Grace >= l.Budget:
-		return l, fmt.Errorf("%s %s and EBB_GRACE %s together are no less than %s", setting, schedule.Length(longest), schedule.Length(l.Grace), a.budget(l, why))
-	}
-	ends := l.Budget
-	if l.Budget+l.Grace < l.Gap { // a budget that was set may leave less
-		ends += l.Grace
-	}
-	l.Deadline = (ends + min((l.Gap-ends)/2, mostMargin)).Truncate(time.Second)
+	l.Deadline = whole(l.Budget + l.Grace + min((l.Gap-l.Budget-l.Grace)/2, mostMargin))
 	if p.longest > 0 {
 		l.Deadline = min(l.Deadline, p.longest)
 	}
-	if room := l.Deadline - p.reserve; p.reserve > 0 && longest+l.Grace >= room {
-		return l, fmt.Errorf("%s %s and EBB_GRACE %s together are no less than %s, what the platform's limit of %s leaves a run: shorten them, or have runs start less often",
-			setting, schedule.Length(longest), schedule.Length(l.Grace), schedule.Length(room), schedule.Length(l.Deadline))
-	}
-	if l.Deadline <= l.Budget {
-		return l, fmt.Errorf("EBB_MAX_RUNTIME %s leaves no time before the end of %s: shorten it, or unset it, and it is derived", schedule.Length(l.Budget), why)
+	switch room := l.Deadline - p.reserve; {
+	case l.Budget >= ceiling:
+		return l, fmt.Errorf("EBB_MAX_RUNTIME %s is no less than %s: shorten it, or unset it, and it is derived", setting(l.Budget), why)
+	case longest+l.Grace >= l.Budget:
+		return l, a.refuse("no less than EBB_MAX_RUNTIME "+setting(l.Budget), which, longest, l.Grace)
+	case l.Budget+l.Grace >= l.Deadline:
+		return l, fmt.Errorf("EBB_MAX_RUNTIME %s and EBB_GRACE %s together leave no time before the end of %s: shorten them, or unset EBB_MAX_RUNTIME, and it is derived",
+			setting(l.Budget), setting(l.Grace), why)
+	case longest+l.Grace >= room:
+		return l, a.refuse(fmt.Sprintf("no less than %s, what the platform's limit of %s leaves a run", setting(room), setting(l.Deadline)), which, longest, l.Grace)
 	}
 	return l, nil
 }
 
-// budget names the budget for a message, and where it comes from if it was not set.
-func (a Asked) budget(l limits, why string) string {
-	if a.MaxRuntime > 0 {
-		return fmt.Sprintf("EBB_MAX_RUNTIME %s: shorten them, or lengthen it", schedule.Length(l.Budget))
+// refuse says that the grace, with the longest job timeout where one is set, is too long.
+func (a Asked) refuse(what, which string, longest, grace time.Duration) error {
+	if longest == 0 {
+		return fmt.Errorf("EBB_GRACE %s is %s: shorten it", setting(grace), what)
 	}
-	return fmt.Sprintf("%s, the longest run within %s: shorten them, or have runs start less often", schedule.Length(l.Budget), why)
+	return fmt.Errorf("%s %s and EBB_GRACE %s together are %s: shorten them", which, setting(longest), setting(grace), what)
+}
+
+// whole cuts a duration to whole seconds, or milliseconds where it is under one.
+func whole(d time.Duration) time.Duration {
+	if d < time.Second {
+		return d.Truncate(time.Millisecond)
+	}
+	return d.Truncate(time.Second)
 }
 
 // graceIn is the grace that a run with a budget has, as in drain.Config.
@@ -111,18 +116,18 @@ func (a Asked) graceIn(budget time.Duration) time.Duration {
 	if a.Grace > 0 {
 		return a.Grace
 	}
-	return min(usualGrace, (budget / 4).Truncate(time.Second))
+	return min(usualGrace, whole(budget/4))
 }
 
 // longest is the longest job timeout that is set, and its setting.
-func (a Asked) longest() (longest time.Duration, setting string) {
-	longest, setting = a.JobTimeout, "EBB_JOB_TIMEOUT"
+func (a Asked) longest() (longest time.Duration, which string) {
+	longest, which = a.JobTimeout, "EBB_JOB_TIMEOUT"
 	for _, q := range a.Queues {
 		if q.Timeout > longest {
-			longest, setting = q.Timeout, q.Setting
+			longest, which = q.Timeout, q.Setting
 		}
 	}
-	return longest, setting
+	return longest, which
 }
 
 // stamp is how times are told in messages and comments.

@@ -42,27 +42,26 @@ func TestLimits(t *testing.T) {
 		{"0 * * * *", Asked{}, lambda, "5m0s + 20s < 13m30s < 15m0s < 1h0m0s, late 10m0s"},
 		{"*/5 * * * *", Asked{}, lambda, "1m42s + 20s < 3m45s < 4m32s < 5m0s, late 2m30s"},
 		// A job timeout stretches the budget as far as there is room.
-		{"*/30 * * * *", job(25 * time.Minute), platform{}, "25m0s + 20s < 26m53s < 28m36s < 30m0s, late 10m0s"},
+		{"*/30 * * * *", job(25 * time.Minute), platform{}, "25m0s + 20s < 27m30s < 28m55s < 30m0s, late 10m0s"},
 		{"0 3 * * *", job(2 * time.Hour), platform{}, "2h0m0s + 20s < 2h30m25s < 2h35m45s < 24h0m0s, late 10m0s"},
-		{"*/30 * * * *", Asked{Queues: []QueueTimeout{{"EBB_QUEUE_A_TIMEOUT", 25 * time.Minute}}}, platform{}, "5m0s + 20s < 26m53s < 28m36s < 30m0s, late 10m0s"},
+		{"*/30 * * * *", Asked{Queues: []QueueTimeout{{"EBB_QUEUE_A_TIMEOUT", 25 * time.Minute}}}, platform{}, "5m0s + 20s < 27m30s < 28m55s < 30m0s, late 10m0s"},
 		{"0 3 * * *", Asked{MaxRuntime: 5 * time.Hour, Grace: time.Minute, JobTimeout: 4 * time.Hour}, platform{}, "4h0m0s + 1m0s < 5h0m0s < 5h6m0s < 24h0m0s, late 10m0s"},
-		// A budget that was set may leave no room for its grace; it ends in time all the same.
-		{"*/30 * * * *", Asked{MaxRuntime: 29*time.Minute + 50*time.Second}, platform{}, "5m0s + 20s < 29m50s < 29m55s < 30m0s, late 10m0s"},
+		{"*/30 * * * *", Asked{MaxRuntime: 3 * time.Second}, platform{}, "1s + 750ms < 3s < 5m3s < 30m0s, late 10m0s"},
 
-		{"*/20 * * * *", Asked{MaxRuntime: 19*time.Minute + 59*time.Second}, platform{}, "EBB_MAX_RUNTIME 19m59s leaves no time before the end of the shortest gap of EBB_SCHEDULE, 20m (2026-11-29 23:40 UTC to 2026-11-30 00:00 UTC): shorten it, or unset it, and it is derived"},
+		{"*/20 * * * *", Asked{MaxRuntime: 19*time.Minute + 59*time.Second}, platform{}, "EBB_MAX_RUNTIME 19m59s and EBB_GRACE 20s together leave no time before the end of the shortest gap of EBB_SCHEDULE, 20m (2026-11-29 23:40 UTC to 2026-11-30 00:00 UTC): shorten them, or unset EBB_MAX_RUNTIME, and it is derived"},
 		{"*/30 * * * *", Asked{MaxRuntime: time.Hour}, platform{}, "EBB_MAX_RUNTIME 1h is no less than the shortest gap of EBB_SCHEDULE, 30m (2026-11-29 23:30 UTC to 2026-11-30 00:00 UTC): shorten it, or unset it, and it is derived"},
 		{"0 * * * *", Asked{MaxRuntime: 20 * time.Minute}, lambda, "EBB_MAX_RUNTIME 20m is no less than the longest timeout of a function, 15m: shorten it, or unset it, and it is derived"},
-		{"*/20 * * * *", job(20 * time.Minute), platform{}, "EBB_JOB_TIMEOUT 20m and EBB_GRACE 20s together are no less than 15m, the longest run within the shortest gap of EBB_SCHEDULE, 20m (2026-11-29 23:40 UTC to 2026-11-30 00:00 UTC): shorten them, or have runs start less often"},
-		{"0 * * * *", Asked{MaxRuntime: 10 * time.Minute, Queues: []QueueTimeout{{"EBB_QUEUE_A_TIMEOUT", 10 * time.Minute}}}, platform{}, "EBB_QUEUE_A_TIMEOUT 10m and EBB_GRACE 20s together are no less than EBB_MAX_RUNTIME 10m: shorten them, or lengthen it"},
-		{"* * * * *", Asked{JobTimeout: 45 * time.Second, Grace: 10 * time.Second}, lambda, "EBB_JOB_TIMEOUT 45s and EBB_GRACE 10s together are no less than 54s, what the platform's limit of 58s leaves a run: shorten them, or have runs start less often"},
-		{"@hourly", Asked{MaxRuntime: 14*time.Minute + 59*time.Second, Grace: 30 * time.Second, JobTimeout: 14*time.Minute + 28*time.Second}, lambda, "EBB_JOB_TIMEOUT 14m28s and EBB_GRACE 30s together are no less than 14m56s, what the platform's limit of 15m leaves a run: shorten them, or have runs start less often"},
-		{"* * * * *", Asked{Grace: time.Minute}, platform{}, "EBB_GRACE 1m is no less than 45s, the longest run within the shortest gap of EBB_SCHEDULE, 1m (2026-11-29 23:59 UTC to 2026-11-30 00:00 UTC): shorten them, or have runs start less often"},
+		{"*/20 * * * *", job(20 * time.Minute), platform{}, "EBB_JOB_TIMEOUT 20m and EBB_GRACE 20s together are too long for a run within the shortest gap of EBB_SCHEDULE, 20m (2026-11-29 23:40 UTC to 2026-11-30 00:00 UTC): shorten them"},
+		{"0 * * * *", Asked{MaxRuntime: 10 * time.Minute, Queues: []QueueTimeout{{"EBB_QUEUE_A_TIMEOUT", 10 * time.Minute}}}, platform{}, "EBB_QUEUE_A_TIMEOUT 10m and EBB_GRACE 20s together are no less than EBB_MAX_RUNTIME 10m: shorten them"},
+		{"* * * * *", Asked{JobTimeout: 45 * time.Second, Grace: 10 * time.Second}, lambda, "EBB_JOB_TIMEOUT 45s and EBB_GRACE 10s together are too long for a run within the shortest gap of EBB_SCHEDULE, 1m (2026-11-29 23:59 UTC to 2026-11-30 00:00 UTC): shorten them"},
+		{"@hourly", Asked{MaxRuntime: 14*time.Minute + 58*time.Second, Grace: time.Second, JobTimeout: 14*time.Minute + 56*time.Second}, lambda, "EBB_JOB_TIMEOUT 14m56s and EBB_GRACE 1s together are no less than 14m56s, what the platform's limit of 15m leaves a run: shorten them"},
+		{"* * * * *", Asked{Grace: time.Minute}, platform{}, "EBB_GRACE 1m is too long for a run within the shortest gap of EBB_SCHEDULE, 1m (2026-11-29 23:59 UTC to 2026-11-30 00:00 UTC): shorten it"},
 	} {
 		l, err := test.asked.within(lines(t, test.lines), monday, test.platform)
 		got := l.text()
 		if err != nil {
 			got = err.Error()
-		} else if longest, _ := test.asked.longest(); max(longest, l.JobTimeout)+l.Grace >= l.Budget || l.Budget >= l.Deadline || l.Deadline >= l.Gap {
+		} else if longest, _ := test.asked.longest(); max(longest, l.JobTimeout)+l.Grace >= l.Budget || l.Budget+l.Grace >= l.Deadline || l.Deadline >= l.Gap {
 			t.Errorf("%q: %s is not in order", test.lines, got)
 		}
 		if got != test.want {

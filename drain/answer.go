@@ -190,8 +190,11 @@ func (w *wake) count(j *work, o outcome) {
 		} else {
 			log.Warn("given back", "error", s.text)
 		}
-	case lost, stuck, unsettleable:
+	case lost, stuck:
 		w.lose(j)
+	case unsettleable: // which was logged where it was found out
+		r.Lost++
+		w.kept = append(w.kept, j.job.ID)
 	}
 }
 
@@ -218,7 +221,11 @@ func (w *wake) fail(err error) {
 		w.noMore = StoppedError
 		return
 	}
-	w.config.Log.Error("the database failed; settling what is in hand within the grace", "error", brief(err))
+	if w.stop.begun() {
+		w.config.Log.Debug("the database failed again", "error", brief(err))
+	} else {
+		w.config.Log.Error("the database failed; settling what is in hand within the grace", "error", brief(err))
+	}
 	w.beginStop(StoppedError, time.Now().Add(w.config.Grace))
 	w.notBefore = time.Now().Add(time.Second)
 }

@@ -118,3 +118,24 @@ func TestHostileRole(t *testing.T) {
 		})
 	}
 }
+
+// What row level security hides is not there for a run. That it is on is said.
+func TestRowLevelSecurity(t *testing.T) {
+	r := newRig(t)
+	r.exec(`insert into ebb.jobs (queue, payload) values ('default', '{}')`)
+	url := r.role()
+	name := roleOf(t, url)
+	r.exec(`alter role ` + name + ` nosuperuser; grant usage on schema ebb to ` + name + `; grant select, insert, update on all tables in schema ebb to ` + name)
+	for _, on := range []bool{false, true} {
+		if on {
+			r.exec(`update ebb.jobs set status = 'queued', finished_at = null; alter table ebb.jobs enable row level security`)
+		}
+		var log logbook
+		config := r.config(nil)
+		config.Database, config.Log = database(url), slog.New(slog.NewTextHandler(&log, nil))
+		report := r.run(config)
+		if said := strings.Count(log.String(), "row level security is on for this role"); report.Done != 1 && !on || report.Done != 0 && on || (said == 1) != on {
+			t.Errorf("with row level security %v: %+v\n%s", on, report, &log)
+		}
+	}
+}

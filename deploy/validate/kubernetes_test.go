@@ -264,12 +264,12 @@ func TestKubernetesNames(t *testing.T) {
 	job = cronJob(t, "0 1 * * *\n0 2 * * *")
 	job.Name = strings.Repeat("a", 50)
 	accepted(t, job)
-	job.Image, job.Settings = "", []deploy.Variable{{Name: "EBB_SUMMARY_FILE", Value: "/tmp/summary"}}
+	job.Image, job.Settings = "", []deploy.Variable{{Name: "EBB_SUMMARY_FILE", Value: "/dev/termination-log"}}
 	c := accepted(t, job)[1]
 	if got := c.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Image; got != "registry.example.com/ebb-jobs:1" {
 		t.Errorf("without an image it is %s", got)
 	}
-	if got := value(c.Spec.JobTemplate.Spec.Template.Spec, "EBB_SUMMARY_FILE"); got != "/tmp/summary" {
+	if got := value(c.Spec.JobTemplate.Spec.Template.Spec, "EBB_SUMMARY_FILE"); got != "/dev/termination-log" {
 		t.Errorf("EBB_SUMMARY_FILE is %q though it was set", got)
 	}
 }
