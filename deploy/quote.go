@@ -12,7 +12,11 @@ import (
 
 // yamlString writes a text as a YAML double-quoted scalar on one line, which no text can break out of. What a YAML reader
 // would fold, drop or refuse is escaped.
-func yamlString(text string) string {
+func yamlString(text string) string { return doubleQuoted(text, 0xff, 0) }
+
+// doubleQuoted writes a text between double quotes with the escapes of C: two digits for what is up to narrow, four or
+// eight beyond. The rune in double is written twice; 0 is none.
+func doubleQuoted(text string, narrow, double rune) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, r := range text {
@@ -20,13 +24,16 @@ func yamlString(text string) string {
 		case r == '"', r == '\\':
 			b.WriteByte('\\')
 			b.WriteRune(r)
+		case r == double && double != 0:
+			b.WriteRune(r)
+			b.WriteRune(r)
 		case r == '\n':
 			b.WriteString(`\n`)
 		case r == '\t':
 			b.WriteString(`\t`)
 		case r == ' ', unicode.IsPrint(r):
 			b.WriteRune(r)
-		case r <= 0xff:
+		case r <= narrow:
 			fmt.Fprintf(&b, `\x%02x`, r)
 		case r <= 0xffff:
 			fmt.Fprintf(&b, `\u%04x`, r)
@@ -89,29 +96,5 @@ func unitString(text string) string {
 	if plainWord.MatchString(text) {
 		return text
 	}
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range text {
-		switch {
-		case r == '"', r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '%':
-			b.WriteString("%%")
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r == ' ', unicode.IsPrint(r):
-			b.WriteRune(r)
-		case r < 0x80:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case r <= 0xffff:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			fmt.Fprintf(&b, `\U%08x`, r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
+	return doubleQuoted(text, 0x7f, '%')
 }
