@@ -92,12 +92,12 @@ func newRig(t *testing.T, change func(*Service)) *rig {
 			select {
 			case <-time.After(time.Minute):
 			case <-ctx.Done():
-				return Result{Summary: []byte("{\"stopped\":\"signal\"}\n")}
+				return Result{Looked: true, Summary: []byte("{\"stopped\":\"signal\"}\n")}
 			}
 			if r.failing.Load() {
 				return Result{Status: 1, Summary: []byte("{\"stopped\":\"error\"}\n")}
 			}
-			return Result{Summary: []byte("{\"stopped\":\"empty\"}\n")}
+			return Result{Looked: true, Summary: []byte("{\"stopped\":\"empty\"}\n")}
 		},
 	}
 	if change != nil {

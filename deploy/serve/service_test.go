@@ -248,6 +248,20 @@ func TestStop(t *testing.T) {
 		}
 		conn.Close()
 	})
+	// A run that was stopped before it looked has not seen what its caller committed.
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(s *Service) {
+			s.Run = func(ctx context.Context) Result {
+				<-ctx.Done()
+				return Result{Summary: []byte("{\"due_left\":null}\n")}
+			}
+		})
+		first := r.asked("POST", "/run")
+		synctest.Wait()
+		r.signal()
+		r.want(<-first, 503, `{"due_left":null}`)
+		<-r.stopped
+	})
 	// A run takes its grace. The listener is closed at once, and whoever asks on an open connection hears what happens.
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(s *Service) {
