@@ -22,8 +22,8 @@ Runs start by EBB_SCHEDULE (in the zone of the variable TZ where a line names no
 header "Authorization: Bearer <token>", the token being what EBB_TOKEN or EBB_TOKEN_FILE says. There is one run at once. A
 time of the schedule that comes meanwhile is skipped. Calls that come meanwhile have one more run follow, which they share,
 since the run in progress may have looked before the callers committed. The answer comes when the run has ended: its
-summary, with the HTTP status 200 where ebb run would exit with 0 and 500 where it would not. The exit status is in the
-header Ebb-Exit-Status. A caller who goes away ends no run.
+summary, with the HTTP status 200 where ebb run would exit with 0 and 500 where it would not, or 503 where ebb stops and
+the run did not come to look. The exit status is in the header Ebb-Exit-Status. A caller who goes away ends no run.
 
 GET /healthz says whether ebb is idle or running, and asks no database. When ebb stops it takes no new connections; who is
 still connected gets 503.
