@@ -26,14 +26,10 @@ const (
 // A withholding keeps what was typed or set in a wrong place out of the message about it.
 type withholding []string
 
-// withheld are the secrets that the arguments before a -- and the settings may have, but for the setting that is made
-// for one.
+// withheld are the secrets that the arguments and the settings may have, but for the setting that is made for one.
 func withheld(args []string, environ map[string]string) (w withholding) {
 	made := false // for it: the value of --database-url
 	for _, arg := range args {
-		if arg == "--" {
-			break
-		}
 		if !made && !strings.HasPrefix(arg, "--database-url=") {
 			w.add(arg)
 		}
