@@ -125,7 +125,7 @@ func misread(s Setting, value string) error {
 	if s.field == "Command" {
 		return nil // its own quotes, and lines, are its business
 	}
-	if strings.Contains(value, "://") || strings.Contains(value, "password=") { // it may hold a secret: not a word of it
+	if strings.Contains(value, "://") || passwordPart.MatchString(value) { // it may hold a secret: not a word of it
 		return errors.New("it holds a connection URL, which belongs into DATABASE_URL or into the file that DATABASE_URL_FILE names")
 	}
 	if s.kind == reflect.TypeFor[schedule.Set]() {

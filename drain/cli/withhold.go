@@ -12,8 +12,10 @@ var secretParts = []*regexp.Regexp{
 	regexp.MustCompile(`(?is)://(.*)@`),
 	regexp.MustCompile(`(?is)([^\s:@]+:\S.*)@`),
 	regexp.MustCompile(`(?is)postgres(?:ql)?:([^@]*)$`),
-	regexp.MustCompile(`(?is)pass(?:word|wd|phrase)?["']?\s*[=:](.*)`),
+	passwordPart,
 }
+
+var passwordPart = regexp.MustCompile(`(?is)pass(?:word|wd|phrase)?["']?\s*[=:](.*)`)
 
 // ordinary are words of a connection URL that no message has to avoid.
 var ordinary = regexp.MustCompile(`(?i)postgres(ql)?|database_url(_file)?|password|passfile|service|application_name|connect_timeout|sslmode|localhost|127\.0\.0\.1|dbname|host|user|port`)
