@@ -49,7 +49,7 @@ signal.`,
 
 func (p *program) serve(ctx context.Context, by given, behind dash) error {
 	environ := environment(p.environ)
-	c, unread := load(environ, by)
+	c, _ := load(environ, by)
 	addr, unusable := c.address(environ, by)
 	token, untold := c.token(by)
 	mistakes := []error{unusable, untold}
@@ -59,9 +59,6 @@ func (p *program) serve(ctx context.Context, by given, behind dash) error {
 			mistakes = append(mistakes, err)
 			break
 		}
-	}
-	if len(c.Schedule) == 0 && token == nil && errors.Join(mistakes...) == nil && len(unread) == 0 {
-		mistakes = append(mistakes, errors.New("nothing would ever start a run: set EBB_SCHEDULE, for example to '*/30 * * * *', or EBB_TOKEN for POST /run"))
 	}
 	r, err := p.prepare(by, behind)
 	if mistakes = append([]error{err}, mistakes...); errors.Join(mistakes...) != nil {
@@ -82,5 +79,13 @@ func (p *program) serve(ctx context.Context, by given, behind dash) error {
 		about = append(about, "calls", "refused: neither EBB_TOKEN nor EBB_TOKEN_FILE is set")
 	}
 	r.config.Log.Info("serving", about...)
+	if token == nil && len(c.Schedule) == 0 {
+		r.config.Log.Error("nothing will ever start a run: set EBB_SCHEDULE, for example to '*/30 * * * *', or EBB_TOKEN for POST /run")
+	}
+	if token != nil {
+		if text, err := token(); err == nil && len(text) < shortestToken {
+			r.config.Log.Warn("the token is short enough to be guessed; use a longer one, " + aToken)
+		}
+	}
 	return p.stay(ctx, s, r, 0, l)
 }

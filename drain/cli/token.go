@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// shortestToken is what a token must have at least: 16 characters of a hexadecimal number are 64 bits.
+// shortestToken is what a token should have at least: 16 characters of a hexadecimal number are 64 bits.
 const shortestToken = 16
 
 const aToken = "say the output of: openssl rand -hex 32"
@@ -57,7 +57,7 @@ func blankToken(environ map[string]string) error {
 	return errors.Join(mistakes...)
 }
 
-// goodToken looks whether a token can be sent and is worth asking for. No error has any piece of it.
+// goodToken looks whether a token can be sent. No error has any piece of it.
 func goodToken(name, text string) (string, error) {
 	text = strings.TrimSpace(text)
 	switch {
@@ -67,8 +67,6 @@ func goodToken(name, text string) (string, error) {
 		return "", fmt.Errorf("%s is in quotes, which would be part of it; take them away", name)
 	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return "", fmt.Errorf("%s has white space or a character in it that a header cannot carry; use another one, %s", name, aToken)
-	case len(text) < shortestToken:
-		return "", fmt.Errorf("%s is shorter than %d characters; use a longer one, %s", name, shortestToken, aToken)
 	}
 	return text, nil
 }
