@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -39,8 +40,11 @@ func TestOddSchemas(t *testing.T) {
 			"DATABASE_URL": url + separator + "options=-csearch_path%3D" + strings.NewReplacer("'", "%27", ", ", "%2C", ",", "%2C").Replace(path),
 			"EBB_SCHEMA":   name, "EBB_LOG_LEVEL": "warn",
 		}
+		var mu sync.Mutex
 		var handled []string
 		s := setup{env: env, handlers: []drain.Queue{{Name: "email", Handler: func(_ context.Context, job drain.Job) error {
+			mu.Lock()
+			defer mu.Unlock()
 			handled = append(handled, string(job.Payload))
 			return nil
 		}}}}
