@@ -12,6 +12,7 @@ const (
 var unpooled = map[string]string{
 	"TestDatabaseGoneForGood":              itsSessions,
 	"TestEmptyWakeCostsTwoExchanges":       itsSessions,
+	"TestHandlersHoldNoSnapshot":           itsSessions,
 	"TestHandlersRunOutsideAnyTransaction": itsSessions,
 	"TestLinger":                           itsSessions,
 	"TestOldSnapshot":                      itsSettings,

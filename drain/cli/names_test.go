@@ -22,7 +22,7 @@ var oddSchemas = []string{
 // The whole chain works in each of them, for a role whose search_path is empty or leads to another table jobs first, and
 // which may create nothing in public; and nothing is made or changed outside.
 func TestOddSchemas(t *testing.T) {
-	url := schematest.Empty(t)
+	url := schematest.Direct(schematest.Empty(t)) // a pooler passes no search_path
 	db := schematest.Connect(t, url)
 	do(t, db, `revoke create on schema public from public`)
 	do(t, db, `create schema shadow`)
