@@ -38,7 +38,7 @@ func numbers(values []int, all int) string {
 	if len(values) == all {
 		return "*"
 	}
-	return list(values, func(v int) string { return fmt.Sprintf("%02d", v) })
+	return list(values, "..", func(v int) string { return fmt.Sprintf("%02d", v) })
 }
 
 // weekdays are written by name, systemd having no numbers for them, and from Monday on, so that no range goes over the end.
@@ -48,11 +48,11 @@ func weekdays(values []int) string {
 		fromMonday = append(fromMonday, (v+6)%7)
 	}
 	slices.Sort(fromMonday)
-	return list(fromMonday, func(v int) string { return time.Weekday((v + 1) % 7).String()[:3] })
+	return list(fromMonday, "..", func(v int) string { return time.Weekday((v + 1) % 7).String()[:3] })
 }
 
-// list writes values in order, three or more in a row as a range.
-func list(values []int, text func(int) string) string {
+// list writes values in order, three or more in a row as a range from the first one to the last.
+func list(values []int, to string, text func(int) string) string {
 	var parts []string
 	for i := 0; i < len(values); {
 		n := 1 // values in a row
@@ -63,7 +63,7 @@ func list(values []int, text func(int) string) string {
 			n = 1
 			parts = append(parts, text(values[i]))
 		} else {
-			parts = append(parts, text(values[i])+".."+text(values[i+n-1]))
+			parts = append(parts, text(values[i])+to+text(values[i+n-1]))
 		}
 		i += n
 	}

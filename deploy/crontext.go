@@ -87,27 +87,12 @@ func (d dialect) months(values []int) string {
 	return d.list(values, nil)
 }
 
-// list writes values one by one, and three or more in a row as a range; by name where there are names.
+// list writes values as a field does; by name where there are names.
 func (d dialect) list(values []int, names []string) string {
-	text := func(v int) string {
+	return list(values, "-", func(v int) string {
 		if names != nil {
 			return names[v]
 		}
 		return strconv.Itoa(v)
-	}
-	var parts []string
-	for i := 0; i < len(values); {
-		n := 1
-		for i+n < len(values) && values[i+n] == values[i]+n {
-			n++
-		}
-		if n > 2 {
-			parts = append(parts, text(values[i])+"-"+text(values[i+n-1]))
-			i += n
-			continue
-		}
-		parts = append(parts, text(values[i]))
-		i++
-	}
-	return strings.Join(parts, ",")
+	})
 }

@@ -81,7 +81,7 @@ func wholeMinutes(l limits) (int64, error) {
 	}
 	if minutes >= l.Gap {
 		return 0, fmt.Errorf("GitHub's limit is in whole minutes, and there is none between EBB_MAX_RUNTIME %s and the shortest gap of EBB_SCHEDULE, %s: shorten EBB_MAX_RUNTIME, or unset it, and it is derived",
-			setting(l.Budget), setting(l.Gap))
+			schedule.Exact(l.Budget), schedule.Exact(l.Gap))
 	}
 	return int64(minutes / time.Minute), nil
 }

@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/seed829e008e/ebb/schedule"
@@ -24,6 +25,14 @@ type Job struct {
 	Pods int
 	// From is the time from which the schedule is looked at.
 	From time.Time
+}
+
+// nameOf is the name of what starts the runs of a line, which has a number where there are several.
+func (j Job) nameOf(line int) string {
+	if len(j.Schedule) < 2 {
+		return j.Name
+	}
+	return fmt.Sprintf("%s-%d", j.Name, line+1)
 }
 
 // A Variable is a setting and its value, as it is to reach the run.

@@ -84,10 +84,7 @@ func cronJobs(j Job) (all []cronJob, err error) {
 		return nil, err
 	}
 	for i, s := range j.Schedule {
-		c := cronJob{Name: j.Name, Schedule: s.Five(), Zone: zoneName(s)}
-		if len(j.Schedule) > 1 {
-			c.Name = fmt.Sprintf("%s-%d", j.Name, i+1)
-		}
+		c := cronJob{Name: j.nameOf(i), Schedule: s.Five(), Zone: zoneName(s)}
 		if longest := longestName(j.Pods); len(c.Name) > longest {
 			return nil, fmt.Errorf("the CronJob's name %s would have %d characters, and with --pods %d Kubernetes takes %d; shorten --name", c.Name, len(c.Name), max(1, j.Pods), longest)
 		}

@@ -92,10 +92,7 @@ func triggers(j Job, each string, text func(schedule.Schedule) (string, error)) 
 		return nil, err
 	}
 	for i, s := range j.Schedule {
-		t := trigger{Name: j.Name, Number: i + 1, Zone: zoneName(s), Line: s.String()}
-		if len(j.Schedule) > 1 {
-			t.Name = fmt.Sprintf("%s-%d", j.Name, i+1)
-		}
+		t := trigger{Name: j.nameOf(i), Number: i + 1, Zone: zoneName(s), Line: s.String()}
 		if t.Cron, err = text(s); err != nil {
 			return nil, err
 		}

@@ -83,14 +83,14 @@ func (a Asked) within(set schedule.Set, from time.Time, p platform) (limits, err
 	}
 	switch room := l.Deadline - p.reserve; {
 	case l.Budget >= ceiling:
-		return l, fmt.Errorf("EBB_MAX_RUNTIME %s is no less than %s: shorten it, or unset it, and it is derived", setting(l.Budget), why)
+		return l, fmt.Errorf("EBB_MAX_RUNTIME %s is no less than %s: shorten it, or unset it, and it is derived", schedule.Exact(l.Budget), why)
 	case longest+l.Grace >= l.Budget:
-		return l, a.refuse("no less than EBB_MAX_RUNTIME "+setting(l.Budget), which, longest, l.Grace)
+		return l, a.refuse("no less than EBB_MAX_RUNTIME "+schedule.Exact(l.Budget), which, longest, l.Grace)
 	case l.Budget+l.Grace >= l.Deadline:
 		return l, fmt.Errorf("EBB_MAX_RUNTIME %s and EBB_GRACE %s together leave no time before the end of %s: shorten them, or unset EBB_MAX_RUNTIME, and it is derived",
-			setting(l.Budget), setting(l.Grace), why)
+			schedule.Exact(l.Budget), schedule.Exact(l.Grace), why)
 	case longest+l.Grace >= room:
-		return l, a.refuse(fmt.Sprintf("no less than %s, what the platform's limit of %s leaves a run", setting(room), setting(l.Deadline)), which, longest, l.Grace)
+		return l, a.refuse(fmt.Sprintf("no less than %s, what the platform's limit of %s leaves a run", schedule.Exact(room), schedule.Exact(l.Deadline)), which, longest, l.Grace)
 	}
 	return l, nil
 }
@@ -98,9 +98,9 @@ func (a Asked) within(set schedule.Set, from time.Time, p platform) (limits, err
 // refuse says that the grace, with the longest job timeout where one is set, is too long.
 func (a Asked) refuse(what, which string, longest, grace time.Duration) error {
 	if longest == 0 {
-		return fmt.Errorf("EBB_GRACE %s is %s: shorten it", setting(grace), what)
+		return fmt.Errorf("EBB_GRACE %s is %s: shorten it", schedule.Exact(grace), what)
 	}
-	return fmt.Errorf("%s %s and EBB_GRACE %s together are %s: shorten them", which, setting(longest), setting(grace), what)
+	return fmt.Errorf("%s %s and EBB_GRACE %s together are %s: shorten them", which, schedule.Exact(longest), schedule.Exact(grace), what)
 }
 
 // whole cuts a duration to whole seconds, or milliseconds where it is under one.

@@ -72,18 +72,6 @@ func (j Job) textual() error {
 	return errors.Join(wrong...)
 }
 
-// setting says a duration as a setting does, shortly: 1h, 22m30s.
-func setting(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
-}
-
 // seconds is a duration in whole seconds, none too few.
 func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 

@@ -3,6 +3,8 @@ package deploy
 import (
 	"testing"
 	"time"
+
+	"github.com/seed829e008e/ebb/schedule"
 )
 
 // deploy/validate reads such texts with real parsers; here is what they look like.
@@ -29,10 +31,10 @@ func TestSettingsOfLimits(t *testing.T) {
 		time.Hour: "1h", 90 * time.Minute: "1h30m", 22*time.Minute + 30*time.Second: "22m30s", 45 * time.Second: "45s",
 		1500 * time.Millisecond: "1.5s", 100 * time.Hour: "100h", time.Hour + time.Second: "1h0m1s", 10 * time.Minute: "10m",
 	} {
-		if got := setting(d); got != want {
+		if got := schedule.Exact(d); got != want {
 			t.Errorf("%s is written %s, want %s", d, got, want)
 		}
-		if back, err := time.ParseDuration(setting(d)); err != nil || back != d {
+		if back, err := time.ParseDuration(schedule.Exact(d)); err != nil || back != d {
 			t.Errorf("%s comes back as %s: %v", d, back, err)
 		}
 	}

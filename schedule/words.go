@@ -18,6 +18,11 @@ func Length(d time.Duration) string {
 		}
 		return fmt.Sprintf("%dd", d/aDay)
 	}
+	return Exact(d)
+}
+
+// Exact says a duration as a setting takes it, without the units that are zero: 1h, 22m30s, 750ms.
+func Exact(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")
