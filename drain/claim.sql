@@ -13,18 +13,19 @@
 --        row of the table and then takes more. Jobs that were lost before are left to claim_alone.sql.
 with asked as (
     select a.*
-    from unnest(@queues::text[], @rooms::int[], @leases::bigint[], @since::timestamptz[], @after::bigint[]) with ordinality
+    from rows from (pg_catalog.unnest(@queues::text[]), pg_catalog.unnest(@rooms::int[]), pg_catalog.unnest(@leases::bigint[]),
+                    pg_catalog.unnest(@since::timestamptz[]), pg_catalog.unnest(@after::bigint[])) with ordinality
          as a (queue, room, lease, since, after, place)
 ),
 due as materialized (
     -- What is stored in a megabyte or more counts as too large for company, so that no claim prints it only to measure it.
     select j.id, j.run_at, a.place, a.lease,
-           case when pg_column_size(j.payload) < 1000000 then octet_length(j.payload::text) else @bytes::bigint + 1 end as size
+           case when pg_catalog.pg_column_size(j.payload) < 1000000 then pg_catalog.octet_length(j.payload::text) else @bytes::bigint + 1 end as size
     from asked a
     cross join lateral (
         select d.id, d.run_at, d.payload
         from {schema}.jobs d
-        where d.status = 'queued' and d.queue = a.queue and d.run_at <= now() and (d.run_at, d.id) > (a.since, a.after)
+        where d.status = 'queued' and d.queue = a.queue and d.run_at <= pg_catalog.now() and (d.run_at, d.id) > (a.since, a.after)
           and d.id <> all (@skip::bigint[]) and (@only::bigint[] is null or d.id = any (@only))
           and (d.lost < 1 or d.lost < 2 and d.attempts::bigint + 1 < d.max_attempts or d.attempts >= d.max_attempts)
         order by d.run_at, d.id
@@ -35,8 +36,8 @@ due as materialized (
 ),
 taken as (
     select id, place, lease,
-           sum(size) over (order by place, run_at, id) as total,
-           row_number() over (order by place, run_at, id) as nth
+           pg_catalog.sum(size) over (order by place, run_at, id) as total,
+           pg_catalog.row_number() over (order by place, run_at, id) as nth
     from due
     where size <= @bytes or @large
 ),
@@ -45,18 +46,18 @@ claimed as (
     set status = case when j.attempts >= j.max_attempts then 'failed' else 'running' end,
         attempts = case when j.attempts >= j.max_attempts then j.attempts else j.attempts + 1 end,
         locked_until = case when j.attempts >= j.max_attempts then null
-                            else now() + t.lease * interval '1 microsecond' end,
+                            else pg_catalog.now() + t.lease::float8 * interval '1 microsecond' end,
         locked_by = @run::text,
-        started_at = case when j.attempts >= j.max_attempts then j.started_at else now() end,
-        finished_at = case when j.attempts >= j.max_attempts then now() end,
+        started_at = case when j.attempts >= j.max_attempts then j.started_at else pg_catalog.now() end,
+        finished_at = case when j.attempts >= j.max_attempts then pg_catalog.now() end,
         last_error = case when j.attempts >= j.max_attempts
-                          then format('attempt %s of %s, %s, run %s: not started: its attempts were spent before%s',
+                          then pg_catalog.format('attempt %s of %s, %s, run %s: not started: its attempts were spent before%s',
                                       j.attempts, j.max_attempts,
-                                      to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), @run::text,
-                                      coalesce('; before that: ' || left(j.last_error, 1000), ''))
+                                      pg_catalog.to_char(pg_catalog.now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), @run::text,
+                                      coalesce('; before that: ' || pg_catalog.left(j.last_error, 1000), ''))
                           else j.last_error end
     from taken t
-    where j.id = t.id and (t.total <= @bytes or t.nth = 1)
+    where j.id = t.id and (t.total <= @bytes::numeric or t.nth = 1)
     returning j.id, j.queue, j.payload::text as payload, j.run_at, j.attempts, j.max_attempts, j.lost, j.last_error,
               j.status, t.place
 )

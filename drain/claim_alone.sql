@@ -9,7 +9,7 @@
 --        what was settled while somebody held an old snapshot
 with asked as (
     select a.*
-    from unnest(@queues::text[], @leases::bigint[]) with ordinality as a (queue, lease, place)
+    from rows from (pg_catalog.unnest(@queues::text[]), pg_catalog.unnest(@leases::bigint[])) with ordinality as a (queue, lease, place)
     where not exists (
         select from (select from {schema}.jobs where status = 'running' and locked_by = @run::text order by id desc limit 1) r
     )
@@ -20,7 +20,7 @@ due as materialized (
     cross join lateral (
         select d.id
         from {schema}.jobs d
-        where d.status = 'queued' and d.queue = a.queue and d.run_at <= now() and d.id <> all (@skip::bigint[])
+        where d.status = 'queued' and d.queue = a.queue and d.run_at <= pg_catalog.now() and d.id <> all (@skip::bigint[])
           and (@only::bigint[] is null or d.id = any (@only))
           and d.attempts < d.max_attempts
           and (d.lost >= 2 or d.lost >= 1 and d.attempts::bigint + 1 >= d.max_attempts)
@@ -31,8 +31,8 @@ due as materialized (
     limit 1
 )
 update {schema}.jobs j
-set status = 'running', attempts = j.attempts + 1, locked_until = now() + due.lease * interval '1 microsecond',
-    locked_by = @run::text, started_at = now()
+set status = 'running', attempts = j.attempts + 1, locked_until = pg_catalog.now() + due.lease::float8 * interval '1 microsecond',
+    locked_by = @run::text, started_at = pg_catalog.now()
 from due
 where j.id = due.id
 returning j.id, j.queue, j.payload::text, j.run_at, j.attempts, j.max_attempts, j.lost, j.last_error, j.status

@@ -6,14 +6,14 @@
 -- index: jobs_pkey, or ebb_jobs_running; for "= any" see settle.sql
 with mine as materialized (
     select j.id, h.lease
-    from unnest(@ids::bigint[], @attempts::int[], @leases::bigint[]) as h (id, attempt, lease)
+    from rows from (pg_catalog.unnest(@ids::bigint[]), pg_catalog.unnest(@attempts::int[]), pg_catalog.unnest(@leases::bigint[])) as h (id, attempt, lease)
     join {schema}.jobs j on j.id = h.id and j.status = 'running' and j.attempts = h.attempt and j.locked_by = @run
     where j.id = any (@ids::bigint[])
     order by j.id
     for no key update of j skip locked
 )
 update {schema}.jobs j
-set locked_until = now() + m.lease * interval '1 microsecond'
+set locked_until = pg_catalog.now() + m.lease::float8 * interval '1 microsecond'
 from mine m
 where j.id = m.id
 returning j.id

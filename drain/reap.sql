@@ -10,7 +10,7 @@
 with expired as materialized (
     select id
     from {schema}.jobs
-    where status = 'running' and (locked_until is null or locked_until <= now())
+    where status = 'running' and (locked_until is null or locked_until <= pg_catalog.now())
       and (@only::bigint[] is null or id = any (@only)) and id <> all (@skip::bigint[])
     order by id
     limit @most
@@ -20,14 +20,14 @@ update {schema}.jobs j
 set status = case when j.attempts >= j.max_attempts and not (j.max_attempts = 1 and j.lost = 0)
                   then 'failed' else 'queued' end,
     finished_at = case when j.attempts >= j.max_attempts and not (j.max_attempts = 1 and j.lost = 0)
-                       then now() end,
+                       then pg_catalog.now() end,
     attempts = case when j.max_attempts = 1 and j.lost = 0 then 0 else j.attempts end,
     lost = least(j.lost, 2147483646) + 1,
     locked_until = null,
-    last_error = format('attempt %s of %s, %s, run %s: the lease ran out: the worker was lost',
+    last_error = pg_catalog.format('attempt %s of %s, %s, run %s: the lease ran out: the worker was lost',
                         j.attempts, j.max_attempts,
-                        to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
-                        coalesce(left(j.locked_by, 64), 'unknown'))
+                        pg_catalog.to_char(pg_catalog.now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+                        coalesce(pg_catalog.left(j.locked_by, 64), 'unknown'))
 from expired e
 where j.id = e.id
 returning j.id, j.queue, j.attempts, j.status, j.last_error

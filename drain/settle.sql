@@ -10,8 +10,9 @@
 --        for the entries of what was settled while somebody held an old snapshot.
 with mine as materialized (
     select s.*
-    from unnest(@ids::bigint[], @attempts::int[], @statuses::text[], @given_back::int[], @lost::int[],
-                @delays::bigint[], @texts::text[]) as s (id, attempt, status, given_back, lost, delay, text)
+    from rows from (pg_catalog.unnest(@ids::bigint[]), pg_catalog.unnest(@attempts::int[]), pg_catalog.unnest(@statuses::text[]),
+                    pg_catalog.unnest(@given_back::int[]), pg_catalog.unnest(@lost::int[]), pg_catalog.unnest(@delays::bigint[]),
+                    pg_catalog.unnest(@texts::text[])) as s (id, attempt, status, given_back, lost, delay, text)
     join {schema}.jobs j
       on j.id = s.id and j.status = 'running' and j.attempts = s.attempt and j.locked_by = @run::text
     where j.id = any (@ids::bigint[])
@@ -22,12 +23,12 @@ update {schema}.jobs j
 set status = s.status,
     attempts = j.attempts - s.given_back,
     lost = least(j.lost, 2147483647 - s.lost) + s.lost,
-    run_at = case when s.delay is null then j.run_at else now() + s.delay * interval '1 microsecond' end,
+    run_at = case when s.delay is null then j.run_at else pg_catalog.now() + s.delay::float8 * interval '1 microsecond' end,
     locked_until = null,
-    finished_at = case when s.status <> 'queued' then now() end,
+    finished_at = case when s.status <> 'queued' then pg_catalog.now() end,
     last_error = case when s.text is null then j.last_error
-                      else format('attempt %s of %s, %s, run %s: %s', j.attempts, j.max_attempts,
-                                  to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), @run::text, s.text) end
+                      else pg_catalog.format('attempt %s of %s, %s, run %s: %s', j.attempts, j.max_attempts,
+                                  pg_catalog.to_char(pg_catalog.now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), @run::text, s.text) end
 from mine s
 where j.id = s.id
 returning j.id

@@ -6,16 +6,16 @@
 -- index: ebb_jobs_running, ebb_jobs_due
 (select id, true
  from {schema}.jobs
- where status = 'running' and (locked_until is null or locked_until <= now()) and id <> all (@skip::bigint[])
+ where status = 'running' and (locked_until is null or locked_until <= pg_catalog.now()) and id <> all (@skip::bigint[])
  order by id
  limit @most)
 union all
 (select j.id, false
- from unnest(@queues::text[]) with ordinality as q (queue, place)
+ from pg_catalog.unnest(@queues::text[]) with ordinality as q (queue, place)
  cross join lateral (
      select d.id, d.run_at
      from {schema}.jobs d
-     where d.status = 'queued' and d.queue = q.queue and d.run_at <= now() and d.id <> all (@skip::bigint[])
+     where d.status = 'queued' and d.queue = q.queue and d.run_at <= pg_catalog.now() and d.id <> all (@skip::bigint[])
      order by d.run_at, d.id
      limit @most
  ) j
