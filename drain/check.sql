@@ -5,8 +5,8 @@
 -- in:    @version; @schema, the bare name
 -- out:   the database's time, 1, whether row level security may hide jobs from this role
 -- locks: none
-select now(), 1 / coalesce(
-    (select v.version = @version::int from {schema}.jobs_version v)
-    and current_setting('transaction_isolation') = 'read committed'
-    and current_setting('transaction_read_only') = 'off', false)::int,
-    pg_catalog.row_security_active(pg_catalog.format('%I.jobs', @schema::text))
+select pg_catalog.now(), 1 operator(pg_catalog./) coalesce(
+    (select v.version operator(pg_catalog.=) @version::int from {schema}.jobs_version v)
+    and pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.=) 'read committed'
+    and pg_catalog.current_setting('transaction_read_only') operator(pg_catalog.=) 'off', false)::int,
+    pg_catalog.row_security_active(pg_catalog.format('%I.jobs', @schema::pg_catalog.text))

@@ -5,5 +5,5 @@
 -- locks: the row, until the handler's transaction ends
 -- index: jobs_pkey
 update {schema}.jobs
-set status = 'done', locked_until = null, finished_at = now()
+set status = 'done', locked_until = null, finished_at = pg_catalog.now()
 where id = @id and status = 'running' and attempts = @attempt and locked_by = @run

@@ -3,7 +3,8 @@
 -- in:    @schema, the bare name
 -- out:   whether jobs_version is there, isolation level, read-only, in recovery
 -- locks: none
-select exists (select from pg_catalog.pg_tables where schemaname = @schema and tablename = 'jobs_version'),
-       current_setting('transaction_isolation'),
-       current_setting('transaction_read_only') = 'on',
+select exists (select from pg_catalog.pg_tables
+               where schemaname operator(pg_catalog.=) @schema and tablename operator(pg_catalog.=) 'jobs_version'),
+       pg_catalog.current_setting('transaction_isolation'),
+       pg_catalog.current_setting('transaction_read_only') operator(pg_catalog.=) 'on',
        pg_catalog.pg_is_in_recovery()

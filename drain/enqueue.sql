@@ -11,11 +11,12 @@
 --        same bytes from it in every mode of the driver.
 with inserted as (
     insert into {schema}.jobs (queue, payload, run_at, unique_key, max_attempts)
-    select n.queue, n.payload::jsonb, coalesce(n.run_at, now()), nullif(n.key, ''), n.max_attempts
-    from unnest(@queues::text[], @payloads::text[], @run_at::timestamptz[], @keys::text[], @max_attempts::int[])
+    select n.queue, n.payload::jsonb, coalesce(n.run_at, pg_catalog.now()), nullif(n.key, ''), n.max_attempts
+    from rows from (pg_catalog.unnest(@queues::text[]), pg_catalog.unnest(@payloads::text[]), pg_catalog.unnest(@run_at::timestamptz[]),
+                    pg_catalog.unnest(@keys::text[]), pg_catalog.unnest(@max_attempts::int[]))
          with ordinality as n (queue, payload, run_at, key, max_attempts, place)
     order by n.place
     on conflict (queue, unique_key) where status in ('queued', 'running') and unique_key is not null do nothing
     returning id
 )
-select count(*), coalesce(min(id), 0) from inserted
+select pg_catalog.count(*), coalesce(pg_catalog.min(id), 0) from inserted

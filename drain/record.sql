@@ -15,23 +15,23 @@ with recursive names (queue) as (
 ),
 counted as (
     select n.queue, n.queue = any (@queues::text[]) as here,
-           (select count(*)
+           (select pg_catalog.count(*)
             from (select from {schema}.jobs j
-                  where j.status = 'queued' and j.queue = n.queue and j.run_at <= now() limit @most::int) d) as due,
+                  where j.status = 'queued' and j.queue = n.queue and j.run_at <= pg_catalog.now() limit @most::int) d) as due,
            (select j.run_at from {schema}.jobs j
-            where j.status = 'queued' and j.queue = n.queue and j.run_at > now() and j.run_at < '9999-12-31' -- the last year that JSON's times have
+            where j.status = 'queued' and j.queue = n.queue and j.run_at > pg_catalog.now() and j.run_at < '9999-12-31' -- the last year that JSON's times have
             order by j.run_at limit 1) as next
     from names n
     where n.queue is not null
 ),
 looked as (
-    select coalesce(sum(due) filter (where here), 0)::bigint as due_left,
-           coalesce(sum(due) filter (where not here), 0)::bigint as unhandled,
-           coalesce(array_agg(queue order by queue) filter (where not here and due > 0), '{}')::text[] as others,
-           (select count(*)
+    select coalesce(pg_catalog.sum(due) filter (where here), 0)::bigint as due_left,
+           coalesce(pg_catalog.sum(due) filter (where not here), 0)::bigint as unhandled,
+           coalesce(pg_catalog.array_agg(queue order by queue) filter (where not here and due > 0), '{}')::text[] as others,
+           (select pg_catalog.count(*)
             from (select from {schema}.jobs
                   where status = 'running' and locked_by is distinct from @run::text limit @most::int) r) as leased,
-           min(next) filter (where here) as next_due_at
+           pg_catalog.min(next) filter (where here) as next_due_at
     from counted
 ),
 recorded as (
@@ -39,7 +39,7 @@ recorded as (
         (id, host, version, started_at, finished_at, stopped, error, claimed, done, retried, failed, released, lost,
          abandoned, reaped, pruned, vacuum, due_left, unhandled, leased, next_due_at, suspended, misconfigured,
          connect_ms, run_ms, exchanges)
-    select @run::text, @host::text, @version::text, now() - @run_ms::bigint * interval '1 millisecond', now(),
+    select @run::text, @host::text, @version::text, pg_catalog.now() - @run_ms::bigint::float8 * interval '1 millisecond', pg_catalog.now(),
            case when @stopped::text = 'time' and due_left = 0 then 'empty' else @stopped end, @error::text,
            @claimed::bigint, @done::bigint, @retried::bigint, @failed::bigint, @released::bigint, @lost::bigint,
            @abandoned::bigint, @reaped::bigint, @pruned::bigint, @vacuum::text,

@@ -14,11 +14,11 @@ alter table {{schema}}.jobs
 alter table {{schema}}.jobs
     alter column queue        set default 'default',
     alter column status       set default 'queued',
-    alter column run_at       set default now(),
+    alter column run_at       set default pg_catalog.now(),
     alter column attempts     set default 0,
     alter column max_attempts set default 5,
     alter column lost         set default 0,
-    alter column created_at   set default now(),
+    alter column created_at   set default pg_catalog.now(),
     alter column locked_until drop not null,
     alter column locked_by    drop not null,
     alter column unique_key   drop not null,

@@ -2,7 +2,7 @@
 -- first, then sessions that have written and not committed (whoever creates an object holds up all who create one of that
 -- name); the oldest transaction first. No lock.
 with held as (
-    select k.pid, k.virtualtransaction, pg_catalog.string_agg(distinct k.mode || ' on ' || c.relname, ', ') as modes
+    select k.pid, k.virtualtransaction, pg_catalog.string_agg(distinct k.mode || ' on ' || c.relname::text, ', ') as modes
     from pg_catalog.pg_locks k
     join pg_catalog.pg_class c on c.oid = k.relation and c.relkind in ('r', 'p', 'v', 'm', 'f')
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace and n.nspname = $1
@@ -11,7 +11,7 @@ with held as (
     group by k.pid, k.virtualtransaction
 ),
 others (who, username, application, state, since, what, began, pid) as (
-    select 'pid ' || a.pid, coalesce(a.usename::text, '?'), coalesce(a.application_name, ''), coalesce(a.state, '?'),
+    select 'pid ' || a.pid::text, coalesce(a.usename::text, '?'), coalesce(a.application_name, ''), coalesce(a.state, '?'),
            a.xact_start, coalesce(l.modes, 'has written and not committed'), l.modes is null, a.pid
     from pg_catalog.pg_stat_activity a
     left join held l on l.pid = a.pid

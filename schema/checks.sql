@@ -4,5 +4,5 @@ from pg_catalog.pg_constraint k
 join pg_catalog.pg_class c on c.oid = k.conrelid and c.relname = 'jobs'
 join pg_catalog.pg_namespace n on n.oid = c.relnamespace and n.nspname = $1
 join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attname = 'status'
-where k.contype = 'c' and k.conkey = array[a.attnum]
+where k.contype = 'c' and k.conkey operator(pg_catalog.=) array[a.attnum]
 order by 1

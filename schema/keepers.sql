@@ -1,7 +1,7 @@
 -- In: $1 schema. Out: at most three others that keep an index of the schema's tables from being built: sessions that build
 -- one, vacuum or change the table, and prepared transactions that changed it; the oldest transaction first. No lock.
 with held as (
-    select k.pid, k.virtualtransaction, pg_catalog.string_agg(distinct k.mode || ' on ' || c.relname, ', ') as modes
+    select k.pid, k.virtualtransaction, pg_catalog.string_agg(distinct k.mode || ' on ' || c.relname::text, ', ') as modes
     from pg_catalog.pg_locks k
     join pg_catalog.pg_class c on c.oid = k.relation and c.relkind = 'r'
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace and n.nspname = $1
@@ -11,7 +11,7 @@ with held as (
     group by k.pid, k.virtualtransaction
 ),
 others (who, username, application, state, since, what, pid) as (
-    select 'pid ' || a.pid, coalesce(a.usename::text, '?'), coalesce(a.application_name, ''), coalesce(a.state, '?'), a.xact_start,
+    select 'pid ' || a.pid::text, coalesce(a.usename::text, '?'), coalesce(a.application_name, ''), coalesce(a.state, '?'), a.xact_start,
            coalesce(b.command, l.modes), a.pid
     from held l
     join pg_catalog.pg_stat_activity a on a.pid = l.pid

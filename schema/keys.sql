@@ -4,6 +4,6 @@ select pg_catalog.array_to_string((pg_catalog.array_agg(id order by id))[1:2], '
 from {{schema}}.jobs
 where status in ('queued', 'running') and unique_key is not null
 group by queue, unique_key
-having count(*) > 1
-order by min(id)
+having pg_catalog.count(*) > 1
+order by pg_catalog.min(id)
 limit 3

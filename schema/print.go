@@ -20,7 +20,7 @@ func SQL(schema string) (string, error) {
 	b.WriteString("begin;\n\n")
 	b.WriteString("set local search_path = pg_catalog, pg_temp;\n")
 	b.WriteString("set local lock_timeout = '10s';\n")
-	fmt.Fprintf(&b, "select pg_advisory_xact_lock(%d); -- against an ebb migrate at the same time\n\n", lockKey(schema))
+	fmt.Fprintf(&b, "select pg_catalog.pg_advisory_xact_lock(%d); -- against an ebb migrate at the same time\n\n", lockKey(schema))
 	b.WriteString(createSchema(schema) + ";\n\n")
 	for i, sql := range all {
 		b.WriteString(sql + "\n")

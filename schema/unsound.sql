@@ -4,7 +4,7 @@
 -- taken (something else has the name); and the oid of what is there. No lock but on the catalog.
 with wanted as (
     select w.name, w.tab, n.oid as namespace, t.oid as relation
-    from unnest($2::text[], $3::text[]) as w (name, tab)
+    from rows from (pg_catalog.unnest($2::text[]), pg_catalog.unnest($3::text[])) as w (name, tab)
     join pg_catalog.pg_namespace n on n.nspname = $1
     join pg_catalog.pg_class t on t.relnamespace = n.oid and t.relname = w.tab and t.relkind = 'r'
 )

@@ -1,12 +1,12 @@
 -- In: $1 schema, quoted. Out: for whose transactions an index of it that is being built or dropped waits; one row of
 -- empty texts where that works; no row where none is, or where it is not shown. No lock.
 select case when b.pid is null then '' when b.pid = 0 then coalesce('the prepared transaction ' || pg_catalog.quote_literal(p.gid), 'a prepared transaction')
-           else 'pid ' || b.pid end,
+           else 'pid ' || b.pid::text end,
        coalesce(a.usename::text, p.owner::text, '?'), coalesce(a.application_name, ''),
        coalesce(a.state, case when b.pid = 0 then 'prepared' end, '?'),
        coalesce(pg_catalog.to_char(coalesce(a.xact_start, p.prepared) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), '?'), ''
 from pg_catalog.pg_stat_activity w
-left join lateral unnest(case when w.wait_event_type = 'Lock' then pg_catalog.pg_blocking_pids(w.pid) end) as b (pid) on true
+left join lateral pg_catalog.unnest(case when w.wait_event_type = 'Lock' then pg_catalog.pg_blocking_pids(w.pid) end) as b (pid) on true
 left join pg_catalog.pg_stat_activity a on a.pid = b.pid
 left join lateral (
     -- Postgres gives prepared transactions the pid 0, and no session. Which it is, their locks tell.

@@ -6,14 +6,14 @@
 -- why:   the rules of Neon's monitor (compute_tools/src/monitor.rs), in its order. Databases that only the vendor uses
 --        count for the first two columns alone; this session counts nowhere.
 SELECT
-	coalesce((SELECT sum(active_time) FROM pg_stat_database
+	coalesce((SELECT pg_catalog.sum(active_time) FROM pg_catalog.pg_stat_database
 		WHERE datname NOT IN ('postgres', 'template0', 'template1')), 0) AS active_time,
-	coalesce((SELECT sum(sessions) FROM pg_stat_database
+	coalesce((SELECT pg_catalog.sum(sessions) FROM pg_catalog.pg_stat_database
 		WHERE datname NOT IN ('postgres', 'template0', 'template1')), 0)::bigint AS opened,
-	count(*) FILTER (WHERE is_client AND state <> 'idle') AS busy,
-	count(*) FILTER (WHERE is_client) AS sessions,
-	coalesce(extract(epoch FROM clock_timestamp() - max(state_change) FILTER (WHERE is_client)), -1)::float8 AS idle_for,
-	count(*) FILTER (WHERE backend_type = 'autovacuum worker') AS autovacuum,
-	count(*) FILTER (WHERE backend_type = 'walsender') AS walsenders,
-	(SELECT count(*) FROM pg_stat_subscription WHERE pid IS NOT NULL) AS subscriptions
-FROM (SELECT *, backend_type = 'client backend' AS is_client FROM pg_stat_activity WHERE pid <> pg_backend_pid()) AS a
+	pg_catalog.count(*) FILTER (WHERE is_client AND state <> 'idle') AS busy,
+	pg_catalog.count(*) FILTER (WHERE is_client) AS sessions,
+	coalesce(extract(epoch FROM pg_catalog.clock_timestamp() - pg_catalog.max(state_change) FILTER (WHERE is_client)), -1)::float8 AS idle_for,
+	pg_catalog.count(*) FILTER (WHERE backend_type = 'autovacuum worker') AS autovacuum,
+	pg_catalog.count(*) FILTER (WHERE backend_type = 'walsender') AS walsenders,
+	(SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_subscription WHERE pid IS NOT NULL) AS subscriptions
+FROM (SELECT *, backend_type = 'client backend' AS is_client FROM pg_catalog.pg_stat_activity WHERE pid <> pg_catalog.pg_backend_pid()) AS a

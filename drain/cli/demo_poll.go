@@ -11,8 +11,8 @@ import (
 // pollStatement is what a worker that polls sends, whether there is anything to do or not. Whether it does the jobs well
 // is not the question here, so it calls them done at once.
 const pollStatement = `
-update ebb.jobs set status = 'done', attempts = attempts + 1, started_at = now(), finished_at = now()
-where id in (select id from ebb.jobs where status = 'queued' and run_at <= now() order by run_at, id limit 10
+update ebb.jobs set status = 'done', attempts = attempts + 1, started_at = pg_catalog.now(), finished_at = pg_catalog.now()
+where id in (select id from ebb.jobs where status = 'queued' and run_at <= pg_catalog.now() order by run_at, id limit 10
 	for update skip locked)`
 
 // pollEvery is a second in a day that is some hundred times as fast.

@@ -67,9 +67,9 @@ func demoWait(c *local.Compute) (w demoWaited, err error) {
 	defer cancel()
 	err = as(ctx, c, "look", func(conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, `
-			select count(*) filter (where started_at is not null), count(*) filter (where status <> 'done'),
-				coalesce(avg(extract(epoch from started_at - run_at)), 0)::float8
-			from ebb.jobs where payload ? 'ms'`).Scan(&w.done, &w.left, &w.average)
+			select pg_catalog.count(*) filter (where started_at is not null), pg_catalog.count(*) filter (where status <> 'done'),
+				coalesce(pg_catalog.avg(extract(epoch from started_at - run_at)), 0)::float8
+			from ebb.jobs where payload ? 'ms'::text`).Scan(&w.done, &w.left, &w.average)
 	})
 	return w, err
 }

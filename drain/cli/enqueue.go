@@ -117,7 +117,7 @@ func (e *enqueueing) due(ctx context.Context, conn *pgx.Conn) error {
 	if e.delay == 0 {
 		return nil
 	}
-	if err := conn.QueryRow(ctx, `select now()`).Scan(&e.job.RunAt); err != nil {
+	if err := conn.QueryRow(ctx, `select pg_catalog.now()`).Scan(&e.job.RunAt); err != nil {
 		return err
 	}
 	e.job.RunAt = e.job.RunAt.Add(e.delay)

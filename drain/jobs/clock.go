@@ -3,7 +3,7 @@ package jobs
 import "time"
 
 // clock is the statement that asks for the time: the first and the last of an exchange.
-const clock = `select clock_timestamp()`
+const clock = `select pg_catalog.clock_timestamp()`
 
 // A Skew is how far the database's clock is ahead of this machine's: between Least and Most, and behind where they are
 // negative. They are as far apart as the round trip took, however long the statements in it worked.

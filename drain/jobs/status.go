@@ -17,7 +17,7 @@ var statusStatement string
 var runsStatement string
 
 // limits keep a look at the queues from waiting for a lock, or from reading for ever.
-const limits = `select set_config('lock_timeout', '3s', true), set_config('statement_timeout', '30s', true)`
+const limits = `select pg_catalog.set_config('lock_timeout', '3s', true), pg_catalog.set_config('statement_timeout', '30s', true)`
 
 // A Status is what is in the queues, and the last runs.
 type Status struct {
@@ -60,7 +60,7 @@ func Look(ctx context.Context, conn *pgx.Conn, schema string, runs int) (Status,
 	var first, last time.Time
 	b.Queue(clock).QueryRow(func(row pgx.Row) error { return row.Scan(&first) })
 	b.Queue(limits)
-	b.Queue(in(`select version, now() from {schema}.jobs_version`)).QueryRow(func(row pgx.Row) error {
+	b.Queue(in(`select version, pg_catalog.now() from {schema}.jobs_version`)).QueryRow(func(row pgx.Row) error {
 		if err := row.Scan(&s.Version, &s.At); !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}

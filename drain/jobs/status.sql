@@ -8,19 +8,19 @@
 --
 -- run_at may be infinity, which counts as scheduled, or -infinity, which counts as due: no age can be computed from it.
 select queue,
-       count(*) filter (where due) as due,
-       count(*) filter (where status = 'queued' and not due) as scheduled,
-       count(*) filter (where status = 'running' and not expired) as running,
-       count(*) filter (where status = 'running' and expired) as expired,
-       count(*) filter (where status = 'done') as done,
-       count(*) filter (where status = 'failed') as failed,
-       case when min(run_at) filter (where due) = '-infinity' then '-infinity'
-            else to_char(min(run_at) filter (where due) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') end as oldest_due_at,
-       case when min(run_at) filter (where due) > '-infinity'
-            then extract(epoch from now() - min(run_at) filter (where due))::float8 end as oldest_due_seconds
+       pg_catalog.count(*) filter (where due) as due,
+       pg_catalog.count(*) filter (where status = 'queued' and not due) as scheduled,
+       pg_catalog.count(*) filter (where status = 'running' and not expired) as running,
+       pg_catalog.count(*) filter (where status = 'running' and expired) as expired,
+       pg_catalog.count(*) filter (where status = 'done') as done,
+       pg_catalog.count(*) filter (where status = 'failed') as failed,
+       case when pg_catalog.min(run_at) filter (where due) = '-infinity' then '-infinity'
+            else pg_catalog.to_char(pg_catalog.min(run_at) filter (where due) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') end as oldest_due_at,
+       case when pg_catalog.min(run_at) filter (where due) > '-infinity'
+            then extract(epoch from pg_catalog.now() - pg_catalog.min(run_at) filter (where due))::float8 end as oldest_due_seconds
 from (select queue, status, run_at,
-             status = 'queued' and run_at <= now() as due,
-             coalesce(locked_until <= now(), true) as expired
+             status = 'queued' and run_at <= pg_catalog.now() as due,
+             coalesce(locked_until <= pg_catalog.now(), true) as expired
       from {schema}.jobs) j
 group by queue
 order by queue

@@ -67,7 +67,7 @@ func Look(ctx context.Context, conn *pgx.Conn) (Snapshot, error) {
 	began := time.Now()
 	var text string
 	var b pgx.Batch
-	b.Queue(`select set_config('lock_timeout', '3s', true), set_config('statement_timeout', '30s', true)`)
+	b.Queue(`select pg_catalog.set_config('lock_timeout', '3s', true), pg_catalog.set_config('statement_timeout', '30s', true)`)
 	b.Queue(lookStatement).QueryRow(func(row pgx.Row) error { return row.Scan(&text) })
 	if err := conn.SendBatch(ctx, &b).Close(); err != nil {
 		return Snapshot{}, err

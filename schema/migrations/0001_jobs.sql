@@ -7,7 +7,7 @@ create table if not exists {{schema}}.jobs (
     queue        text        not null default 'default',
     payload      jsonb       not null,
     status       text        not null default 'queued',
-    run_at       timestamptz not null default now(),
+    run_at       timestamptz not null default pg_catalog.now(),
     attempts     int         not null default 0,
     max_attempts int         not null default 5,
     locked_until timestamptz,
@@ -15,7 +15,7 @@ create table if not exists {{schema}}.jobs (
     lost         int         not null default 0,
     unique_key   text,
     last_error   text,
-    created_at   timestamptz not null default now(),
+    created_at   timestamptz not null default pg_catalog.now(),
     started_at   timestamptz,
     finished_at  timestamptz,
     constraint jobs_status_check check (status in ('queued', 'running', 'done', 'failed'))
@@ -53,7 +53,7 @@ create table {{schema}}.jobs_runs (
     id            text primary key,
     host          text,
     version       text,
-    started_at    timestamptz not null default now(),
+    started_at    timestamptz not null default pg_catalog.now(),
     finished_at   timestamptz,
     stopped       text,
     error         text,
@@ -85,7 +85,7 @@ create index if not exists ebb_jobs_runs_started on {{schema}}.jobs_runs (starte
 create table {{schema}}.jobs_version (
     only_row    boolean     primary key default true check (only_row),
     version     int         not null,
-    migrated_at timestamptz not null default now()
+    migrated_at timestamptz not null default pg_catalog.now()
 );
 
 -- In: a job. Out: its id, or null when a queued or running job of the queue holds the key. The body is parsed here, once,
@@ -93,14 +93,14 @@ create table {{schema}}.jobs_version (
 create function {{schema}}.enqueue(
     queue        text,
     payload      jsonb,
-    run_at       timestamptz default now(),
+    run_at       timestamptz default pg_catalog.now(),
     unique_key   text        default null,
     max_attempts int         default 5
 ) returns bigint
 language sql volatile
 begin atomic
     insert into {{schema}}.jobs as job (queue, payload, run_at, unique_key, max_attempts)
-    values (enqueue.queue, enqueue.payload, coalesce(enqueue.run_at, now()), enqueue.unique_key, coalesce(enqueue.max_attempts, 5))
+    values (enqueue.queue, enqueue.payload, coalesce(enqueue.run_at, pg_catalog.now()), enqueue.unique_key, coalesce(enqueue.max_attempts, 5))
     on conflict (queue, unique_key) where status in ('queued', 'running') and unique_key is not null do nothing
     returning job.id;
 end;

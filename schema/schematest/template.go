@@ -62,11 +62,11 @@ func template(server, what string, fill func(context.Context, *pgx.Conn) error) 
 		return "", err
 	}
 	name := fmt.Sprintf("ebb_template_%.8x", sha256.Sum256([]byte(role+"\x00"+what)))
-	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock(hashtextextended($1, 0))", name); err != nil {
+	if _, err := conn.Exec(ctx, "SELECT pg_catalog.pg_advisory_lock(pg_catalog.hashtextextended($1, 0))", name); err != nil {
 		return "", err
 	}
 	var exists bool
-	err = conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name).Scan(&exists)
+	err = conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = $1)", name).Scan(&exists)
 	if err != nil || exists {
 		return name, err
 	}
