@@ -50,7 +50,7 @@ func (w *wake) observe() {
 // fail takes in that the database is out of reach, or refused a whole exchange. What is in flight gets the grace.
 func (w *wake) fail(err error) {
 	switch {
-	case w.outer.Err() != nil && !w.holds():
+	case w.claiming.Err() != nil && !w.holds():
 		w.beginStop(w.signalled(), time.Now().Add(w.config.Grace))
 		return
 	case w.cutShort: // whether the database is there the record will tell

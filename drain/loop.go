@@ -25,6 +25,8 @@ type wake struct {
 	answers chan response
 	over    chan struct{} // closed when the run no longer listens
 
+	claiming   context.Context // of the wait for a connection where nothing is in flight: ends when the run is to stop
+	endClaims  context.CancelFunc
 	handlers   context.Context // of all handlers
 	cancelAll  context.CancelCauseFunc
 	exchanges  context.Context // of all exchanges: not covered by the signal, ends with the grace
@@ -171,7 +173,7 @@ func (w *wake) end(e handlerEnd) {
 func (w *wake) send(req *request, now time.Time) {
 	req.run = w.run
 	w.state.send(req, now)
-	connecting := w.outer // nothing is lost yet where nothing is in flight: the wait for a connection ends with the signal
+	connecting := w.claiming
 	if w.holds() {
 		connecting = w.exchanges
 	}

@@ -21,7 +21,7 @@ const sample = 4
 type suspects struct{ expired, due []int64 }
 
 func (b *batch) suspects(c claim, to *suspects) {
-	b.queue(suspectsStatement, pgx.StrictNamedArgs{"queues": c.queues(), "most": c.most, "skip": ids(c.skip)}).
+	b.queue(suspectsStatement, pgx.StrictNamedArgs{"queues": c.queues(), "most": max(c.most, sample), "skip": ids(c.skip)}).
 		Query(func(rows pgx.Rows) error {
 			for rows.Next() {
 				var id int64

@@ -42,10 +42,12 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	defer cancelAll(nil)
 	exchanges, cutAll := context.WithCancel(lasting)
 	defer cutAll()
+	claiming, endClaims := context.WithCancel(ctx)
+	defer endClaims()
 	w := &wake{
 		state: newState(config, end), exchanger: exchanger{&session{config: config}, config}, outer: ctx, run: report.Run, report: report,
 		reaped: map[int64]bool{}, ended: make(chan handlerEnd), answers: make(chan response, 1), over: make(chan struct{}),
-		handlers: handlers, cancelAll: cancelAll, exchanges: exchanges, cutAll: cutAll,
+		claiming: claiming, endClaims: endClaims, handlers: handlers, cancelAll: cancelAll, exchanges: exchanges, cutAll: cutAll,
 	}
 	defer w.exchanger.db.close()
 	w.observe()

@@ -48,5 +48,6 @@ func (w *wake) beginStop(reason string, end time.Time) {
 	end = earlier(end, w.deadline)
 	w.stop, w.lookAt = stopBy(reason, end, min(w.config.Grace, time.Until(end))), time.Time{}
 	w.config.Log.Info("stopping: nothing more is claimed", "reason", reason, "grace", time.Until(end).Round(time.Millisecond).String())
+	w.endClaims()
 	time.AfterFunc(time.Until(end), w.cutAll)
 }
