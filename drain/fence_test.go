@@ -12,7 +12,7 @@ import (
 
 // A row that is no longer this run's and this attempt's is not settled, whatever the handler answered.
 func TestSettleIsFenced(t *testing.T) {
-	for _, change := range []string{`status = 'queued', attempts = 0`, `attempts = attempts + 1`, `locked_by = 'another'`, `locked_by = null`} {
+	for _, change := range []string{`status = 'queued', attempts = 0, lost = 7`, `attempts = attempts + 1`, `locked_by = 'another'`, `locked_by = null`} {
 		for _, answer := range []error{nil, errors.New("no"), drain.Fail(errors.New("no")), drain.Suspend(errors.New("no"))} {
 			r := newRig(t)
 			r.exec(`insert into ebb.jobs (payload, run_at) values ('{}', '2000-01-01')`)
@@ -36,7 +36,7 @@ func TestGivenBackOnceARun(t *testing.T) {
 	config := r.config(func(context.Context, drain.Job) error { return drain.Misconfigured(errors.New("no program")) })
 	config.Backoff = time.Second
 	config.Queues = append(config.Queues, drain.Queue{Name: "long", Handler: func(context.Context, drain.Job) error {
-		r.wait(r.db, `select now() > run_at from ebb.jobs where id = 1 and status = 'queued' and lost = 1`)
+		r.wait(r.db, `select count(*) = 1 from ebb.jobs where id = 1 and status = 'queued' and lost = 1 and run_at < now()`)
 		r.exec(`insert into ebb.jobs (queue, payload) values ('last', '{}')`)
 		return nil
 	}}, drain.Queue{Name: "last", Handler: func(context.Context, drain.Job) error { return nil }})
