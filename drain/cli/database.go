@@ -18,14 +18,8 @@ type source func() (*pgx.ConnConfig, error)
 
 const exampleURL = "postgres://user:password@host:5432/database"
 
-// leading are the variables of libpq any of which says where a database is, so that none of ebb's must; guiding are
-// the others that pgx reads.
-var (
-	leading = []string{"PGHOST", "PGPORT", "PGSERVICE", "PGDATABASE"}
-	guiding = []string{"PGUSER", "PGPASSWORD", "PGPASSFILE", "PGSERVICEFILE", "PGSSLMODE", "PGSSLCERT", "PGSSLKEY",
-		"PGSSLROOTCERT", "PGSSLPASSWORD", "PGOPTIONS", "PGAPPNAME", "PGCONNECT_TIMEOUT", "PGTARGETSESSIONATTRS", "PGTZ",
-		"PGMINPROTOCOLVERSION", "PGMAXPROTOCOLVERSION"}
-)
+// leading are the variables of libpq any of which says where a database is, so that none of ebb's must.
+var leading = []string{"PGHOST", "PGPORT", "PGSERVICE", "PGDATABASE"}
 
 // database says where the jobs are, or all that is wrong with what is said of it.
 func (c Config) database(environ map[string]string, by given) (source, []error) {
@@ -78,9 +72,23 @@ func (c Config) database(environ map[string]string, by given) (source, []error) 
 			"say where the jobs are, for example DATABASE_URL=%s", exampleURL))
 	}
 	if _, err := from(); err != nil {
-		return nil, append(mistakes, err)
+		return nil, append(mistakes, each(err)...)
 	}
-	return from, mistakes
+	return func() (*pgx.ConnConfig, error) {
+		config, err := from()
+		if err == nil {
+			askFor(config, environ)
+		}
+		return config, err
+	}, mistakes
+}
+
+// each takes apart what errors.Join put together.
+func each(err error) []error {
+	if all, joined := err.(interface{ Unwrap() []error }); joined {
+		return all.Unwrap()
+	}
+	return []error{err}
 }
 
 func exampleOf(variable string) string {
@@ -88,8 +96,9 @@ func exampleOf(variable string) string {
 	return all[slices.IndexFunc(all, func(s Setting) bool { return s.Variable == variable })].example
 }
 
-// parseURL reads a connection URL, or key=value pairs. No error has any piece of it: what was meant for one part of a
-// URL that is written wrong is found in another, so that a host or a port may be a password.
+// parseURL reads a connection URL, or key=value pairs, and gives all that is wrong with it. No error has any piece of it:
+// what was meant for one part of a URL that is written wrong is found in another, so that a host or a port may be a
+// password.
 func parseURL(name, text string) (*pgx.ConnConfig, error) {
 	text = strings.TrimSpace(text)
 	if text != "" {
@@ -102,8 +111,16 @@ func parseURL(name, text string) (*pgx.ConnConfig, error) {
 	}
 	config, err := pgx.ParseConfig(text)
 	raw := outOfPlace(text)
-	if err == nil && raw == "" && !hasAt(config) && (text == "" || isURL(text) || pairs.MatchString(text)) {
-		return config, nil
+	if raw == "" && (err != nil || !hasAt(config)) && (text == "" || isURL(text) || pairs.MatchString(text)) {
+		wrong := wrongParameters(name, writtenIn(text))
+		if err == nil {
+			wrong = append(wrong, wrongInConfig(name, text, config)...)
+		}
+		if len(wrong) > 0 {
+			return nil, errors.Join(wrong...)
+		} else if err == nil {
+			return config, nil
+		}
 	}
 	var why string
 	switch said := fmt.Sprint(err); {
@@ -123,8 +140,8 @@ func parseURL(name, text string) (*pgx.ConnConfig, error) {
 		why = "has a port that is not a number from 1 to 65535; in a user or password write / as %2F, : as %3A, @ as %40, ? as %3F, # as %23 and % as %25"
 	case strings.Contains(said, "failed to read service"):
 		why = "names a service that is not in the service file; see PGSERVICE and PGSERVICEFILE"
-	case strings.Contains(said, "sslmode is invalid"):
-		why = "has an sslmode that there is not; use for example sslmode=verify-full"
+	case strings.Contains(said, "sslmode is invalid"): // in a service file
+		why = "leads to an sslmode that there is not; use for example sslmode=verify-full"
 	case strings.Contains(said, "failed to configure TLS"):
 		why = "names a certificate or key (sslrootcert, sslcert, sslkey) that cannot be used"
 	case strings.Contains(said, "connect_timeout"):
@@ -166,19 +183,61 @@ func isURL(text string) bool {
 // pairs is how key=value pairs that say where a database is begin.
 var pairs = regexp.MustCompile(`^(host|hostaddr|port|user|password|dbname|database|service|passfile|sslmode)\s*=`)
 
-// variablesOfLibpq looks at what pgx reads by itself. It would take a blank host, or a password with the line break of
-// the file that it came from, for what they are.
+// urlWithin finds a connection URL, or what of one could be a password, where a name should stand.
+var urlWithin = regexp.MustCompile(`(?s)://|[^\s:@]+:\S.*@`)
+
+// wrongInConfig looks at what pgx made of a text, the service file and the environment.
+func wrongInConfig(name, text string, config *pgx.ConnConfig) (mistakes []error) {
+	for _, part := range [][2]string{{"database's name", config.Database}, {"user", config.User}, {"host", config.Host}} {
+		if urlWithin.MatchString(part[1]) || pairs.MatchString(part[1]) {
+			mistakes = append(mistakes, fmt.Errorf("%s leads to a %s that holds a connection URL; that belongs into DATABASE_URL, whole", name, part[0]))
+		}
+	}
+	written, served := writtenIn(text), map[string]string{}
+	for key, value := range config.RuntimeParams {
+		p, known := byKeyword(key)
+		if _, is := written[key]; !is && (p.variable == "" || os.Getenv(p.variable) != value) {
+			served[key] = value
+		}
+		if known && p.fate == dropped {
+			delete(config.RuntimeParams, key)
+		}
+	}
+	return append(mistakes, wrongParameters(name+": the service file", served)...)
+}
+
+// askFor gives the session what libpq asks for by variables that pgx does not read.
+func askFor(config *pgx.ConnConfig, environ map[string]string) {
+	for _, p := range parameters {
+		value := strings.TrimSpace(environ[p.variable])
+		if _, written := config.RuntimeParams[p.keyword]; p.fate == passed && value != "" && !written {
+			config.RuntimeParams[p.keyword] = value
+		}
+	}
+}
+
+// variablesOfLibpq looks at the variables of libpq: what pgx would take for what it is, as a blank host or a password
+// with the line break of the file that it came from, and what it would not obey.
 func variablesOfLibpq(environ map[string]string) (mistakes []error) {
-	for _, name := range append(leading[:len(leading):len(leading)], guiding...) {
-		value := environ[name]
+	for _, p := range parameters {
+		name, value := p.variable, environ[p.variable]
+		if name == "" || value == "" {
+			continue
+		}
+		isSecret := strings.Contains(name, "PASSWORD")
 		switch i := strings.IndexFunc(value, isControl); {
-		case value == "":
 		case blank(value):
 			mistakes = append(mistakes, fmt.Errorf("%s is nothing but white space; unset it", name))
 		case i >= 0:
 			mistakes = append(mistakes, fmt.Errorf("%s has a control character (%q) in it; take it away", name, value[i:i+1]))
-		case isQuoted(value) && !strings.Contains(name, "PASSWORD") && name != "PGOPTIONS":
+		case isQuoted(value) && !isSecret && name != "PGOPTIONS":
 			mistakes = append(mistakes, fmt.Errorf("%s: the quotes around it would be part of it; take them away", name))
+		case !isSecret && name != "PGOPTIONS" && (urlWithin.MatchString(value) || passwordPart.MatchString(value)):
+			mistakes = append(mistakes, fmt.Errorf("%s holds a connection URL, which belongs into DATABASE_URL or into the file that DATABASE_URL_FILE names", name))
+		default:
+			if wrong := p.mistake(value); wrong != "" {
+				mistakes = append(mistakes, fmt.Errorf("%s %s", name, wrong))
+			}
 		}
 	}
 	return mistakes

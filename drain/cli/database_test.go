@@ -58,8 +58,8 @@ func TestDatabaseURL(t *testing.T) {
 		"postgres://joe:secretive@db.example/jobs#secretive":                                  "DATABASE_URL has a #; in a user",
 		"postgres://joe:secre%tive@db.example/jobs":                                           "DATABASE_URL has a % that begins no escape",
 		"postgres://joe:secretive@[::1/jobs":                                                  "DATABASE_URL is not a valid connection URL",
-		"postgres://joe:secretive@db.example/jobs?sslmode=secretive":                          "DATABASE_URL has an sslmode that there is not",
-		"postgres://joe:secretive@db.example/jobs?connect_timeout=secre":                      "DATABASE_URL has a connect_timeout",
+		"postgres://joe:secretive@db.example/jobs?sslmode=secretive":                          "DATABASE_URL: sslmode has a value that ebb does not obey; use disable, allow, prefer, require, verify-ca or verify-full",
+		"postgres://joe:secretive@db.example/jobs?connect_timeout=secre":                      "DATABASE_URL: connect_timeout is not a number of seconds",
 		"postgres://joe:secretive@db.example/jobs?sslmode=verify-full&sslrootcert=/secretive": "DATABASE_URL names a certificate or key",
 		"postgres://joe:secretive@db.example/jobs?service=secretive":                          "DATABASE_URL names a service",
 	} {
@@ -105,7 +105,11 @@ func TestDatabaseFromLibpqsVariables(t *testing.T) {
 		"secretive\n": `has a control character ("\n") in it; take it away`,
 		" ":           "is nothing but white space; unset it",
 	} {
-		for _, name := range append(leading, guiding...) {
+		for _, p := range parameters {
+			name := p.variable
+			if name == "" {
+				continue
+			}
 			_, mistakes := readDatabase(t, map[string]string{"DATABASE_URL": nowhere, name: value}, nil)
 			if len(mistakes) != 1 || mistakes[0] != name+" "+says {
 				t.Errorf("%s=%q: %q", name, value, mistakes)
