@@ -19,6 +19,7 @@ import (
 func (p *program) settings(by given, behind dash, wantsDatabase bool) (c Config, database source, queues []queue, err error) {
 	environ := environment(p.environ)
 	c, mistakes := load(environ, by)
+	mistakes = append(p.typed, mistakes...)
 	var wrong []error
 	if wantsDatabase {
 		database, wrong = c.database(environ, by)
@@ -26,10 +27,7 @@ func (p *program) settings(by given, behind dash, wantsDatabase bool) (c Config,
 	}
 	queues, wrong = c.queues(p.handlers, behind)
 	mistakes = append(mistakes, wrong...)
-	if len(mistakes) > 0 {
-		return c, nil, nil, asUsage(errors.Join(mistakes...))
-	}
-	return c, database, queues, nil
+	return c, database, queues, asUsage(errors.Join(mistakes...))
 }
 
 // withConnection connects for as long as do takes.

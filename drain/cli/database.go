@@ -26,6 +26,11 @@ func (c Config) database(environ map[string]string, by given) (source, []error) 
 	mistakes := variablesOfLibpq(environ)
 	others := len(mistakes)
 	urlFlag, fileFlag := !blank(by.flags["DATABASE_URL"]), !blank(by.flags["DATABASE_URL_FILE"])
+	_, blankURL := by.flags["DATABASE_URL"]
+	_, blankFile := by.flags["DATABASE_URL_FILE"]
+	if blankURL && !urlFlag || blankFile && !fileFlag {
+		return nil, mistakes // said of the flag
+	}
 	if urlFlag && fileFlag {
 		return nil, append(mistakes, errors.New("--database-url and --database-url-file are both given; keep one of them"))
 	}

@@ -57,6 +57,7 @@ func Main(args, environ []string, stdin io.Reader, stdout, stderr io.Writer, han
 type program struct {
 	started  time.Time
 	args     []string
+	typed    []error // what is wrong with them
 	environ  []string
 	handlers []drain.Queue
 	stdin    io.Reader
