@@ -62,6 +62,8 @@ type Config struct {
 	// Observe, where set, is called with the report so far at the start and after every exchange but the last, from the
 	// run's own goroutine.
 	Observe func(Report)
+	// Redact, where set, takes out of the report's and the record's error what is secret in this process; see [Secrets].
+	Redact func(string) string
 	// NameOf, where set, is what Check calls a field in its errors, one of a queue where that is not empty, for a program
 	// whose users know the field by another name.
 	NameOf func(field, queue string) string
@@ -232,6 +234,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if c.Redact == nil {
+		c.Redact = (*Secrets)(nil).Redact
 	}
 	orInt(&c.Batch, 10)
 	orInt(&c.Concurrency, 10)

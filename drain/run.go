@@ -79,7 +79,7 @@ func (w *wake) conclude() {
 		}
 	}
 	if w.err != nil {
-		r.Stopped, r.Error = StoppedError, brief(w.err)
+		r.Stopped, r.Error = StoppedError, w.config.Redact(brief(w.err))
 	}
 	if w.link.proven {
 		w.recordRun()
@@ -112,7 +112,7 @@ func (w *wake) recordRun() {
 		w.config.Log.Warn("the run could not be recorded, and what is left is not known", "error", brief(resp.err))
 		if w.err == nil && (w.cutShort || !w.stop.begun()) {
 			w.err = reworded{"the run could not be recorded: " + brief(resp.err) + hint(resp.err), resp.err}
-			w.report.Stopped, w.report.Error = StoppedError, brief(w.err)
+			w.report.Stopped, w.report.Error = StoppedError, w.config.Redact(brief(w.err))
 		}
 		return
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"time"
 
+	"github.com/seed829e008e/ebb/drain"
 	"github.com/seed829e008e/ebb/schedule"
 )
 
@@ -51,7 +52,8 @@ type Config struct {
 	// Groups are the settings of single queues, by the <Q> in their names.
 	Groups map[string]Group `env:"-"`
 
-	read reading `env:"-"`
+	read    reading        `env:"-"`
+	secrets *drain.Secrets `env:"-"` // learns what is read
 }
 
 // groupPrefix and <Q>_ begin the variables of a [Group].

@@ -20,6 +20,7 @@ func (p *program) settings(by given, behind dash, wantsDatabase bool) (c Config,
 	environ := environment(p.environ)
 	c, mistakes := load(environ, by)
 	mistakes = append(p.typed, mistakes...)
+	c.secrets = &p.secrets
 	var wrong []error
 	if wantsDatabase {
 		database, wrong = c.database(environ, by)

@@ -62,16 +62,16 @@ func (c Config) database(environ map[string]string, by given) (source, []error) 
 			if blank(string(text)) {
 				return nil, fmt.Errorf("%s: %s is empty; write the database's URL into it", name, c.DatabaseURLFile)
 			}
-			return parseURL("the URL in "+name, string(text))
+			return c.parseURL("the URL in "+name, string(text))
 		}
 	case c.DatabaseURL.isSet():
 		name := "DATABASE_URL"
 		if urlFlag {
 			name = "--database-url"
 		}
-		from = func() (*pgx.ConnConfig, error) { return parseURL(name, c.DatabaseURL.reveal()) }
+		from = func() (*pgx.ConnConfig, error) { return c.parseURL(name, c.DatabaseURL.reveal()) }
 	case slices.ContainsFunc(leading, func(name string) bool { return !blank(environ[name]) }):
-		from = func() (*pgx.ConnConfig, error) { return parseURL("what PGHOST, PGSERVICE and the like say", "") }
+		from = func() (*pgx.ConnConfig, error) { return c.parseURL("what PGHOST, PGSERVICE and the like say", "") }
 	default:
 		return nil, append(mistakes, fmt.Errorf("DATABASE_URL is not set, nor is DATABASE_URL_FILE, PGHOST or PGSERVICE; "+
 			"say where the jobs are, for example DATABASE_URL=%s", exampleURL))
@@ -94,6 +94,18 @@ func each(err error) []error {
 		return all.Unwrap()
 	}
 	return []error{err}
+}
+
+// parseURL reads a URL, whose secrets are known from then on; all of one that cannot be read is.
+func (c Config) parseURL(name, text string) (*pgx.ConnConfig, error) {
+	c.secrets.LearnURL(text)
+	config, err := parseURL(name, text)
+	if err != nil {
+		c.secrets.Learn(text)
+		return nil, err
+	}
+	c.secrets.LearnFrom(config)
+	return config, nil
 }
 
 func exampleOf(variable string) string {

@@ -37,9 +37,10 @@ import (
 // may still run: exit then.
 func Main(args, environ []string, stdin io.Reader, stdout, stderr io.Writer, handlers ...drain.Queue) int {
 	p := &program{
-		started: time.Now(), environ: environ, handlers: handlers,
+		started: time.Now(), args: args, environ: environ, handlers: handlers,
 		stdin: stdin, stdout: stdout, stderr: newScreen(stderr), running: &command.Running{},
 	}
+	p.learn()
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // nohup means what it says
@@ -65,4 +66,5 @@ type program struct {
 	stderr   *screen
 	running  *command.Running
 	run      lastRun
+	secrets  drain.Secrets
 }

@@ -62,6 +62,7 @@ func (p *program) prepare(by given, behind dash) (prepared, error) {
 	environ := environment(p.environ)
 	c, mistakes := load(environ, by)
 	mistakes = append(p.typed, mistakes...)
+	c.secrets = &p.secrets
 	database, wrong := c.database(environ, by)
 	mistakes = append(mistakes, wrong...)
 	all, misset := c.queues(p.handlers, behind)
@@ -111,7 +112,7 @@ func (c Config) limits(p *program) drain.Config {
 		Schema: c.Schema, Batch: c.Batch, Concurrency: c.Concurrency, MaxJobs: c.MaxJobs,
 		JobTimeout: c.JobTimeout, Lease: c.Lease, Grace: c.Grace, MaxRuntime: c.MaxRuntime, Linger: c.Linger,
 		Backoff: c.Backoff, MaxBackoff: c.MaxBackoff, ConnectTimeout: c.ConnectTimeout,
-		Host: host, Version: Version(), NameOf: c.nameOf,
+		Host: host, Version: Version(), NameOf: c.nameOf, Redact: p.secrets.Redact,
 	}
 }
 

@@ -77,7 +77,7 @@ func (p *program) try(ctx context.Context, c Config, picked []queue, mistakes er
 		return asUsage(err)
 	}
 	if trial.Text != "" {
-		fmt.Fprintf(p.stdout, "last_error: %s\n", trial.Text)
+		fmt.Fprintf(p.stdout, "last_error: %s\n", p.secrets.Redact(trial.Text))
 	}
 	fmt.Fprintln(p.stdout, trial.Meaning)
 	if _, withheld := command.Environ(p.environ, c.PassEnv); q.args != nil && len(withheld) > 0 && trial.Done {
