@@ -29,6 +29,9 @@ func TestEveryCommandSaysAllMistakes(t *testing.T) {
 		{"plan x --from-history --runs x --price y --run-time z", "", "", []string{"DATABASE_URL is not", `--runs: "x" is not a whole number`, "--price: ", "--run-time: ", `schedule "x"`}},
 		{"manifest mars --pods x --name X --backoff 2h", "", "", []string{"manifest needs a platform", "--pods: ", "--name: ", "EBB_SCHEDULE is not", "is under --backoff 2h"}},
 		{"try q --job-timeout 5 --backoff 2h", "EBB_LOG=x", "{", []string{"--job-timeout: ", "EBB_LOG: ", `queue "q" has no handler`, "standard input: ", "is under --backoff 2h"}},
+		{"run --max-job 3 -x --in --grace 5 --colour=red", "", "", []string{"--max-job; did you mean --max-jobs?", "flag: -x; see ebb run --help", "flag: --in; ", "--colour; see", `--grace: "5"`, "DATABASE_URL is", "no queue"}},
+		{"enqueue q {} --in -5s --colour", "", "", []string{"--colour;", `--in: "-5s" is negative`, "DATABASE_URL is"}},
+		{"version --jsno", "", "", []string{"unknown flag: --jsno"}},
 		{"try", "EBB_LOG=x", "{", []string{"try needs the name", "EBB_LOG: ", "standard input: "}},
 	} {
 		env := map[string]string{}

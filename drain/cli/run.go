@@ -60,9 +60,7 @@ type prepared struct {
 // prepare reads all that a run needs. All mistakes are in the error, and no database was asked.
 func (p *program) prepare(by given, behind dash) (prepared, error) {
 	environ := environment(p.environ)
-	c, mistakes := load(environ, by)
-	mistakes = append(p.typed, mistakes...)
-	c.secrets = &p.secrets
+	c, mistakes := p.load(by)
 	database, wrong := c.database(environ, by)
 	mistakes = append(mistakes, wrong...)
 	all, misset := c.queues(p.handlers, behind)

@@ -37,6 +37,7 @@ Start with: ebb demo`,
 		p.planCommand(), p.awakeCommand(), p.manifestCommand(), p.serveCommand(), p.demoCommand(), p.versionCommand())
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true
+		c.FParseErrWhitelist.UnknownFlags = true // they are told together with all else
 		if check := c.Args; check != nil {
 			c.Args = func(c *cobra.Command, args []string) error { return p.typedWrong(c, args, check(c, args)) }
 		}
@@ -68,6 +69,7 @@ Start with: ebb demo`,
 // typedWrong keeps what is wrong with the command line, to be said together with what is wrong with the settings. For
 // commands that have none it is the error at once.
 func (p *program) typedWrong(c *cobra.Command, args []string, err error) error {
+	p.typed = append(p.typed, p.unknownFlags(c)...)
 	if err != nil {
 		p.typed = append(p.typed, err)
 	}
@@ -136,18 +138,36 @@ func asUsage(err error) error {
 	return usage{err}
 }
 
-// flagError adds the nearest flag to what pflag says of an unknown one.
-func flagError(c *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
-		var known []string
-		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-		hint := "; see " + c.CommandPath() + " --help"
-		if name := nearest(unknown.GetSpecifiedName(), known); name != "" {
-			hint = "; did you mean --" + name + "?"
+// unknownFlags names the flags that the command does not have, each with the nearest that it has.
+func (p *program) unknownFlags(c *cobra.Command) (mistakes []error) {
+	var known []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	for i := 0; i < len(p.args) && p.args[i] != "--"; i++ {
+		name, _, hasValue := strings.Cut(strings.TrimLeft(p.args[i], "-"), "=")
+		if !strings.HasPrefix(p.args[i], "-") || name == "" {
+			continue
 		}
-		return usage{fmt.Errorf("%w%s", err, hint)}
+		f := c.Flags().Lookup(name)
+		if !strings.HasPrefix(p.args[i], "--") {
+			f = c.Flags().ShorthandLookup(name[:1])
+		}
+		if f != nil {
+			if !hasValue && f.NoOptDefVal == "" {
+				i++ // what comes next is its value
+			}
+			continue
+		}
+		hint := "see " + c.CommandPath() + " --help"
+		if near := nearest(name, known); near != "" {
+			hint = "did you mean --" + near + "?"
+		}
+		mistakes = append(mistakes, fmt.Errorf("unknown flag: %s; %s", strings.TrimSuffix(p.args[i], strings.TrimLeft(p.args[i], "-"))+name, hint))
 	}
+	return mistakes
+}
+
+// flagError says what is wrong with a flag that there is.
+func flagError(c *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	if errors.As(err, &value) && value.GetFlag() != nil {
 		if blank(value.GetValue()) {
