@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -227,7 +228,8 @@ func wrongInConfig(name, text string, config *pgx.ConnConfig) (mistakes []error)
 func askFor(config *pgx.ConnConfig, environ map[string]string) {
 	for _, p := range parameters {
 		value := strings.TrimSpace(environ[p.variable])
-		if _, written := config.RuntimeParams[p.keyword]; p.fate == passed && value != "" && !written {
+		written := func(name string) bool { return strings.EqualFold(name, p.keyword) } // to the server it is one name
+		if p.fate == passed && value != "" && !slices.ContainsFunc(slices.Collect(maps.Keys(config.RuntimeParams)), written) {
 			config.RuntimeParams[p.keyword] = value
 		}
 	}

@@ -57,6 +57,8 @@ func TestDatabaseURL(t *testing.T) {
 		"postgres://joe:5432#secretive@db.example/jobs":                                       "DATABASE_URL has an @ behind its host",
 		"postgres://joe:secretive@db.example/jobs#secretive":                                  "DATABASE_URL has a #; in a user",
 		"postgres://joe:secre%tive@db.example/jobs":                                           "DATABASE_URL has a % that begins no escape",
+		"host=h dbname='host=x password=secretive'":                                           "DATABASE_URL leads to a database's name that holds a connection URL",
+		"host=h dbname=postgres://joe:secretive@x/y":                                          "DATABASE_URL leads to a database's name that holds a connection URL",
 		"postgres://joe:secretive@[::1/jobs":                                                  "DATABASE_URL is not a valid connection URL",
 		"postgres://joe:secretive@db.example/jobs?sslmode=secretive":                          "DATABASE_URL: sslmode has a value that ebb does not obey; use disable, allow, prefer, require, verify-ca or verify-full",
 		"postgres://joe:secretive@db.example/jobs?connect_timeout=secre":                      "DATABASE_URL: connect_timeout is not a number of seconds",

@@ -10,9 +10,9 @@
 // # Settings
 //
 // [Config] is the only list. Every setting is an environment variable, and but for those of a single queue a flag as
-// well: EBB_MAX_JOBS is --max-jobs. Flags win. White space around a value is no part of it, and a value of nothing else
-// counts as unset, except that a DATABASE_URL which is there but blank is refused. Durations need a unit, 0 alone
-// excepted. All mistakes are reported at once, before anything is connected to.
+// well: EBB_MAX_JOBS is --max-jobs. Flags win. White space around a value is no part of it. A variable of nothing else
+// counts as unset, except that a DATABASE_URL which is there but blank is refused; a flag or an argument of nothing else is
+// a mistake. Durations need a unit, 0 alone excepted. All mistakes are reported at once, before anything is connected to.
 package cli
 
 import (

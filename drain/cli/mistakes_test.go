@@ -31,6 +31,8 @@ func TestEveryCommandSaysAllMistakes(t *testing.T) {
 		{"try q --job-timeout 5 --backoff 2h", "EBB_LOG=x", "{", []string{"--job-timeout: ", "EBB_LOG: ", `queue "q" has no handler`, "standard input: ", "is under --backoff 2h"}},
 		{"run --max-job 3 -x --in --grace 5 --colour=red", "", "", []string{"--max-job; did you mean --max-jobs?", "flag: -x; see ebb run --help", "flag: --in; ", "--colour; see", `--grace: "5"`, "DATABASE_URL is", "no queue"}},
 		{"enqueue q {} --in -5s --colour", "", "", []string{"--colour;", `--in: "-5s" is negative`, "DATABASE_URL is"}},
+		{"status --database-url postgres://u@h/d --database-url-file /f", "PGHOSTADDR=::1", "", []string{"--database-url and --database-url-file are both given", "PGHOSTADDR is"}},
+		{"status --database-url postgres://u@h/d?sslmode=x&hostaddr=y", "PGHOSTADDR=::1", "", []string{"--database-url: sslmode has", "--database-url: hostaddr is", "PGHOSTADDR is"}},
 		{"version --jsno", "", "", []string{"unknown flag: --jsno"}},
 		{"try", "EBB_LOG=x", "{", []string{"try needs the name", "EBB_LOG: ", "standard input: "}},
 	} {

@@ -182,6 +182,25 @@ func TestUnknownParametersAreNotRepeated(t *testing.T) {
 	}
 }
 
+// What is read as libpq reads it: names of versions and encodings in any case, ssl=true, and a + that is one.
+func TestParametersAreReadAsByLibpq(t *testing.T) {
+	for query, says := range map[string]string{
+		"ssl_min_protocol_version=TLSv1.2": "", "client_encoding=UTF8": "", "ssl=true": "", "options=-c%20a.b%3D1": "",
+		"ssl=1": "DATABASE_URL: ssl is not obeyed", "options=-c+a.b%3D1": "DATABASE_URL: options has an argument",
+		"sslmode=": "DATABASE_URL: sslmode has a value", "hostaddr=": "", "sslcrl=&requirepeer=": "", "connect_timeout=": "",
+		"connect_timeout=-1": "DATABASE_URL: connect_timeout is not",
+	} {
+		where, mistakes := readDatabase(t, map[string]string{"DATABASE_URL": "postgres://joe@db.example/jobs?" + query}, nil)
+		if said := strings.Join(mistakes, "\n"); says == "" && where == "" && query != "connect_timeout=" || !strings.HasPrefix(said, says) {
+			t.Errorf("%s: %s %s", query, where, said)
+		}
+	}
+	config, err := parseURL("DATABASE_URL", "postgres://joe@db.example/jobs?ssl=true")
+	if err != nil || config.TLSConfig == nil || len(config.Fallbacks) > 0 {
+		t.Errorf("ssl=true asks for no encryption: %v", err)
+	}
+}
+
 // What is dropped harms nothing, and what is the server's gets there.
 func TestSharedURLs(t *testing.T) {
 	plain := schematest.New(t)
@@ -206,7 +225,7 @@ func TestSharedURLs(t *testing.T) {
 	} {
 		query.Set(name, value)
 	}
-	env := map[string]string{"DATABASE_URL": plain + separator + strings.ReplaceAll(query.Encode(), "+", "%20"), "PGGEQO": "off", "PGKRBSRVNAME": "x", "PGGSSENCMODE": "prefer", "PGREQUIRESSL": "0"}
+	env := map[string]string{"DATABASE_URL": plain + separator + strings.ReplaceAll(query.Encode(), "+", "%20"), "PGGEQO": "off", "PGDATESTYLE": "ISO, MDY", "PGKRBSRVNAME": "x", "PGGSSENCMODE": "prefer", "PGREQUIRESSL": "0"}
 	if got := (setup{env: env}).ebb("status"); got.status != 0 {
 		t.Fatalf("exit %d: %s", got.status, got.stderr)
 	}

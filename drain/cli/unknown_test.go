@@ -82,6 +82,24 @@ func TestUnknownFlagsAndCommands(t *testing.T) {
 	}
 }
 
+func TestNearest(t *testing.T) {
+	for _, test := range []struct {
+		name, want string
+		known      []string
+	}{
+		{"abcdefgx", "abcdefgh", []string{"abcdefgh", "abcdexxx"}},
+		{"abcdefgx", "abcdefgh", []string{"abcdexxx", "abcdefgh"}},
+		{"abcdefgh", "", []string{"xbcxexgh"}},
+		{"abcdefgh", "xbcdexgh", []string{"xbcdexgh"}},
+		{"EBB_ab", "EBB_ac", []string{"EBB_ac"}},
+		{"EBB_ab", "", []string{"EBB_xy"}},
+	} {
+		if got := nearest(test.name, test.known); got != test.want {
+			t.Errorf("%s in %v: %s, want %s", test.name, test.known, got, test.want)
+		}
+	}
+}
+
 func TestDistance(t *testing.T) {
 	for pair, want := range map[[2]string]int{
 		{"", ""}: 0, {"a", ""}: 1, {"", "ab"}: 2, {"kitten", "sitting"}: 3, {"abc", "abc"}: 0, {"abc", "acb"}: 2,
