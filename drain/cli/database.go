@@ -129,7 +129,7 @@ func parseURL(name, text string) (*pgx.ConnConfig, error) {
 	}
 	config, err := pgx.ParseConfig(text)
 	raw := outOfPlace(text)
-	if raw == "" && (err != nil || !hasAt(config)) && (text == "" || isURL(text) || pairs.MatchString(text)) {
+	if raw == "" && (err != nil || !hasAt(config)) && (text == "" || isURL(text) || isWords(text)) {
 		wrong := wrongParameters(name, writtenIn(text))
 		if err == nil {
 			wrong = append(wrong, wrongInConfig(name, text, config)...)
@@ -196,6 +196,17 @@ func hasAt(config *pgx.ConnConfig) bool {
 
 func isURL(text string) bool {
 	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
+}
+
+// isWords says whether a text begins as a keyword string does, with a keyword that there is.
+func isWords(text string) bool {
+	first := pair.FindStringSubmatchIndex(text)
+	if first == nil || first[0] > 0 {
+		return false
+	}
+	keyword := text[first[2]:first[3]]
+	_, known := byKeyword(keyword)
+	return known || isServers(keyword) && !strings.Contains(keyword, ".") // with one it could be a token
 }
 
 // pairs is how key=value pairs that say where a database is begin.

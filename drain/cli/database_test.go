@@ -32,7 +32,8 @@ func readDatabase(t *testing.T, env map[string]string, flags map[string]string) 
 // RC-62: what a secret brings along is no part of it, or is refused by name.
 func TestDatabaseURL(t *testing.T) {
 	const url = "postgres://joe:secretive@db.example/jobs"
-	for _, value := range []string{url, url + "\n", url + "\r\n", " " + url, "\t" + url + " ", "user=joe password=secretive host=db.example dbname=jobs"} {
+	for _, value := range []string{url, url + "\n", url + "\r\n", " " + url, "\t" + url + " ", "user=joe password=secretive host=db.example dbname=jobs",
+		"application_name=shop user=joe password=secretive host=db.example dbname=jobs", "statement_timeout = 5s user=joe password=secretive host=db.example dbname=jobs"} {
 		if where, mistakes := readDatabase(t, map[string]string{"DATABASE_URL": value}, nil); where != "joe:secretive@db.example/jobs" {
 			t.Errorf("%q: %s %v", value, where, mistakes)
 		}
@@ -47,6 +48,7 @@ func TestDatabaseURL(t *testing.T) {
 		"postgres://joe:secre@tive@db.example/jobs":             "DATABASE_URL has an @ in its host",
 		"postgres://joe:secre tive@db.example/jobs":             "DATABASE_URL has white space in it",
 		"DATABASE_URL=postgres://joe:secretive@db/jobs":         "DATABASE_URL is not a connection URL",
+		"secretive.secretive=":                                  "DATABASE_URL is not a connection URL",
 		"jdbc:postgresql://db/jobs?user=joe&password=secretive": "DATABASE_URL is not a connection URL",
 		"jobs":                                  "DATABASE_URL is not a connection URL; for example postgres://",
 		"mysql://joe:secretive@db.example/jobs": "DATABASE_URL is not a connection URL",
