@@ -41,6 +41,11 @@ func TestDecide(t *testing.T) {
 		{"stopped, lost thrice", Job{lost: 3}, ending{no, ErrStopped}, "retried queued 10s lost"},
 		{"stopped, lost thrice, last attempt", Job{lost: 3, Attempt: 5}, ending{no, ErrStopped}, "failed failed lost"},
 		{"misconfigured", Job{}, ending{Misconfigured(no), nil}, "released queued 10s back lost"},
+		{"not started", Job{}, ending{NotStarted(no), nil}, "released queued back"},
+		{"not started, lost thrice, last attempt", Job{lost: 3, Attempt: 5}, ending{NotStarted(no), nil}, "released queued back"},
+		{"not started after the stop", Job{}, ending{NotStarted(no), ErrStopped}, "released queued back"},
+		{"not started after the timeout", Job{Attempt: 5}, ending{NotStarted(no), timeout}, "released queued back"},
+		{"not started after the lease", Job{}, ending{NotStarted(no), ErrLeaseLost}, "lost"},
 		{"misconfigured, lost thrice", Job{lost: 3}, ending{Misconfigured(no), nil}, "retried queued 10s lost"},
 	} {
 		if c.job.Attempt == 0 {

@@ -43,16 +43,12 @@ func (c Command) Handle(ctx context.Context, job drain.Job) error {
 	}
 	cmd := exec.Command(c.Args[0], c.Args[1:]...)
 	cmd.Env = append(c.Env[:len(c.Env):len(c.Env)], variables(ctx, job)...)
-	pipes, err := connect(cmd)
-	if err != nil {
-		return unstarted(c.Args[0], err)
-	}
 	p, err := c.Running.start(cmd)
 	if err != nil {
-		pipes.close()
 		return unstarted(c.Args[0], err)
 	}
 
+	pipes := p.pipes
 	pipes.serve(job.Payload, c.printer(ctx, job, "stdout"), c.printer(ctx, job, "stderr"))
 	killAfter := cmp.Or(c.KillAfter, defaultKillAfter)
 	ending := p.await(ctx, pipes.printed, killAfter)

@@ -32,8 +32,9 @@
 //	78, 126, 127   misconfigured, as is a command that cannot be started: the fault is not the job's
 //	anything else  a failed attempt, retried by backoff; so is an end by a signal
 //
-// A machine out of processes, memory or file descriptors, a program file that is just being written and an environment
-// too big to pass on are failed attempts too, because no setting mends them. The error is the exit status and the end of
+// Where this machine is short of processes, memory or open files and the command cannot be started for that, its job is
+// given back as it was and its queue stops for this run ([drain.NotStarted]). A program file that is just being written is
+// a failed attempt. The error is the exit status and the end of
 // what was written to standard error, about two kilobytes.
 //
 // # What it prints
@@ -53,7 +54,7 @@
 // and is then killed, with a warning. So nothing of a job outlives its attempt, and a retry never meets what an earlier
 // attempt left behind. A process that is meant to stay must leave the group (setsid); it keeps nobody waiting, even if it
 // holds the command's output open. Whatever it prints later is lost. Where ebb is the first process of a container it
-// takes in such processes when they end ([Running.ReapStrays]).
+// takes in such processes when they end ([Strays]).
 //
 // When ebb is told to end at once it kills all groups first ([Running]). When ebb itself is killed (SIGKILL, out of memory)
 // Linux kills the command as well, though not what the command started; elsewhere the command goes on. A container or a

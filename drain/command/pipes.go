@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"io"
 	"os/exec"
 	"sync"
@@ -26,11 +25,22 @@ type pipes struct {
 }
 
 func connect(cmd *exec.Cmd) (*pipes, error) {
-	stdin, inErr := cmd.StdinPipe()
-	stdout, outErr := cmd.StdoutPipe()
-	stderr, errErr := cmd.StderrPipe()
-	if err := errors.Join(inErr, outErr, errErr); err != nil {
-		return nil, err // what was opened is closed when it is collected
+	var stdout, stderr io.ReadCloser
+	stdin, err := cmd.StdinPipe()
+	if err == nil {
+		stdout, err = cmd.StdoutPipe()
+	}
+	if err == nil {
+		stderr, err = cmd.StderrPipe()
+	}
+	if err != nil {
+		// At once, not when it is collected: a process that is short of files needs these.
+		for _, end := range []any{stdin, stdout, stderr, cmd.Stdin, cmd.Stdout, cmd.Stderr} {
+			if c, ok := end.(io.Closer); ok {
+				_ = c.Close()
+			}
+		}
+		return nil, err
 	}
 	return &pipes{
 		stdin: stdin, stdout: stdout, stderr: stderr,
