@@ -143,11 +143,12 @@ func howToHandle(name string) string {
 // handlers gives every queue with a command its handler.
 func (p *program) handlersOf(queues []queue, c Config, limits drain.Config, log *slog.Logger) []drain.Queue {
 	env, withheld := command.Environ(p.environ, c.PassEnv)
+	redact := p.redactor(c)
 	var all []drain.Queue
 	for _, q := range queues {
 		if q.Handler == nil {
 			q.Handler = command.Command{
-				Args: q.args, Env: env, Withheld: withheld, KillAfter: limits.KillAfter(), Running: p.running, Log: log,
+				Args: q.args, Env: env, Withheld: withheld, KillAfter: limits.KillAfter(), Running: p.running, Redact: redact, Log: log,
 			}.Handle
 		}
 		all = append(all, q.Queue)

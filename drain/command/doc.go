@@ -21,7 +21,7 @@
 //
 // Beside these a command sees ebb's own environment, without what leads to ebb's database and without ebb's settings:
 // see [Environ]. Names in EBB_PASS_ENV are passed all the same, and whatever a failed command did not get to see is
-// named, never shown, at the end of its error.
+// named, never shown, at the end of its error. The last error is cut to 8 KiB, whatever the row has.
 //
 // # What its exit status means
 //
@@ -41,7 +41,7 @@
 //
 // Standard output and standard error go to ebb's log line by line, both as information, since programs write more than
 // errors to the latter. A line is cut after 4 KiB. Of each of the two the log takes the first thousand lines or 256 KiB
-// of one job and counts the rest. A command is never held up by printing more, and no amount of it takes memory.
+// of one job and counts the rest. [Command.Redact] sees all of it before the log or the error does. A command is never held up by printing more, and no amount of it takes memory.
 //
 // # When its time is up
 //

@@ -49,7 +49,7 @@ func connect(cmd *exec.Cmd) (*pipes, error) {
 }
 
 // serve writes the payload and reads both outputs to their ends in the background.
-func (p *pipes) serve(payload []byte, stdout, stderr func(line string)) {
+func (p *pipes) serve(payload []byte, stdout, stderr *lines) {
 	go func() {
 		defer close(p.fed)
 		// An error means that the command does not read its input, or not all of it. That is its own affair.
@@ -57,8 +57,8 @@ func (p *pipes) serve(payload []byte, stdout, stderr func(line string)) {
 		_ = p.stdin.Close()
 	}()
 	var reading sync.WaitGroup
-	reading.Go(func() { read(p.stdout, &lines{log: stdout}, io.Discard) })
-	reading.Go(func() { read(p.stderr, &lines{log: stderr}, &p.stderrTail) })
+	reading.Go(func() { read(p.stdout, stdout, io.Discard) })
+	reading.Go(func() { read(p.stderr, stderr, &p.stderrTail) })
 	go func() {
 		reading.Wait()
 		close(p.printed)
