@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed829e008e/ebb/drain"
-	"github.com/seed829e008e/ebb/drain/command"
 )
 
 func (p *program) runCommand() *cobra.Command {
@@ -83,7 +82,6 @@ func (p *program) prepare(by given, behind dash) (prepared, error) {
 	if len(mistakes) > 0 {
 		return prepared{}, asUsage(errors.Join(mistakes...))
 	}
-	command.ReserveThreads()
 	p.warnNeverSleeps(c, log)
 	return prepared{settings: c, config: config}, nil
 }

@@ -141,3 +141,16 @@ func TestFirstProcessKeepsNoneOfTheDead(t *testing.T) {
 		t.Errorf("exit %d\n%s%s", got.status, got.stdout, got.stderr)
 	}
 }
+
+// What a command sees of its parent under /proc, as the same user.
+func TestHandlersCannotReadEbbsEnvironment(t *testing.T) {
+	url := schematest.New(t)
+	db := schematest.Connect(t, url)
+	do(t, db, `insert into ebb.jobs (payload, max_attempts) values ('{}', 1)`)
+	got := limited(t, nobody(t), "-n 1024", []string{"DATABASE_URL=" + url,
+		"EBB_QUEUE_DEFAULT_COMMAND=sh -c 'for f in environ mem maps auxv fd/0; do if head -c 1 /proc/$PPID/$f; then echo readable: $f; fi; done; " +
+			"exec head -c 1 /proc/self/environ'"})
+	if got.status != 0 || got.summary(t).Done != 1 || strings.Count(got.stderr, "Permission denied") != 5 || strings.Contains(got.stderr, "readable:") {
+		t.Errorf("exit %d\n%s%s", got.status, got.stdout, got.stderr)
+	}
+}
