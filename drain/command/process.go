@@ -34,9 +34,7 @@ func start(cmd *exec.Cmd) (*process, error) {
 	starter() <- func() {
 		var err error
 		if p.pipes, err = connect(cmd); err == nil {
-			if err = cmd.Start(); err != nil {
-				p.pipes.close()
-			}
+			err = cmd.Start() // it closes the pipes where it fails
 		}
 		started <- err
 	}
