@@ -73,6 +73,19 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// No job is due again within a second, however short its queue's backoff, so that no run spins on one.
+func TestDecideNeverUnderASecond(t *testing.T) {
+	q := &Queue{Backoff: time.Millisecond}
+	no := errors.New("no")
+	for _, end := range []ending{{no, nil}, {Suspend(no), nil}, {Misconfigured(no), nil}, {RetryAfter(0, no), nil}, {no, ErrStopped}} {
+		for _, lost := range []int{0, 3} {
+			if s := decide(Job{Attempt: 1, MaxAttempts: 5, lost: lost}, q, time.Hour, end); s.delay != time.Second {
+				t.Errorf("%v, lost %d: due again in %v", end, lost, s.delay)
+			}
+		}
+	}
+}
+
 // A settlement of which no answer came is judged by the row.
 func TestBecame(t *testing.T) {
 	retry := settlement{attempt: 2, lost: 1, status: "queued", counts: retried}
