@@ -59,6 +59,10 @@ func decide(job Job, q *Queue, maxBackoff time.Duration, end ending) settlement 
 		s.release(q.Backoff)
 	case v != nil && v.kind == verdictMisconfigured:
 		s.endWithoutVerdict(job, q)
+	case v != nil && v.kind == verdictNotStarted:
+		text := s.text
+		s = unstarted(job)
+		s.text = text
 	case v != nil && v.kind == verdictRetryAfter:
 		s.foreseen = true
 		s.retry(job, max(v.delay, backoff(q.Backoff, maxBackoff, job.Attempt)))

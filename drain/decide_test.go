@@ -41,6 +41,11 @@ func TestDecide(t *testing.T) {
 		{"stopped, lost thrice", Job{lost: 3}, ending{no, ErrStopped}, "retried queued 10s lost"},
 		{"stopped, lost thrice, last attempt", Job{lost: 3, Attempt: 5}, ending{no, ErrStopped}, "failed failed lost"},
 		{"misconfigured", Job{}, ending{Misconfigured(no), nil}, "released queued 10s back lost"},
+		{"not started", Job{}, ending{NotStarted(no), nil}, "released queued back"},
+		{"not started, lost thrice, last attempt", Job{lost: 3, Attempt: 5}, ending{NotStarted(no), nil}, "released queued back"},
+		{"not started after the stop", Job{}, ending{NotStarted(no), ErrStopped}, "released queued back"},
+		{"not started after the timeout", Job{Attempt: 5}, ending{NotStarted(no), timeout}, "released queued back"},
+		{"not started after the lease", Job{}, ending{NotStarted(no), ErrLeaseLost}, "lost"},
 		{"misconfigured, lost thrice", Job{lost: 3}, ending{Misconfigured(no), nil}, "retried queued 10s lost"},
 	} {
 		if c.job.Attempt == 0 {
@@ -64,6 +69,19 @@ func TestDecide(t *testing.T) {
 		}
 		if (s.text != "") != (c.end.err != nil && s.counts != lost) {
 			t.Errorf("%s: last_error %q", c.name, s.text)
+		}
+	}
+}
+
+// No job is due again within a second, however short its queue's backoff, so that no run spins on one.
+func TestDecideNeverUnderASecond(t *testing.T) {
+	q := &Queue{Backoff: time.Millisecond}
+	no := errors.New("no")
+	for _, end := range []ending{{no, nil}, {Suspend(no), nil}, {Misconfigured(no), nil}, {RetryAfter(0, no), nil}, {no, ErrStopped}} {
+		for _, lost := range []int{0, 3} {
+			if s := decide(Job{Attempt: 1, MaxAttempts: 5, lost: lost}, q, time.Hour, end); s.delay != time.Second {
+				t.Errorf("%v, lost %d: due again in %v", end, lost, s.delay)
+			}
 		}
 	}
 }

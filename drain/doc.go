@@ -17,6 +17,7 @@
 //	RetryAfter(d, err)      as an error, but not before d, and logged as information
 //	Suspend(err)            queued again, the attempt given back; the queue stops for this run
 //	Misconfigured(err)      queued again, the attempt given back up to three times
+//	NotStarted(err)         queued again as if never claimed; the queue stops for this run
 //
 // It may run again for a job that it finished, if the process ended before that was settled. [Job.CompleteTx] settles in
 // the handler's own transaction, for effects in the same database that must not happen twice.
@@ -48,6 +49,8 @@
 //	interrupted by a signal or the budget     given back while lost < 3; lost + 1       one backoff later
 //	misconfigured                             given back while lost < 3; lost + 1       one backoff later
 //	suspended                                 given back                                one backoff later
+//	could not be started: this machine is
+//	short of something                        given back                                due as before
 //	job timeout                               counts                                    by backoff, as any failure
 //	process gone, reaped                      counts; lost + 1                          due as before
 //

@@ -90,6 +90,7 @@ func TestVerdicts(t *testing.T) {
 		{"retry after less", drain.RetryAfter(time.Second, no), "(queued,1,0,f,20)", "retried 1", ""},
 		{"suspend", drain.Suspend(no), "(queued,0,0,f,10)", "released 1 suspended [default]", ""},
 		{"misconfigured", drain.Misconfigured(no), "(queued,0,1,f,10)", "released 1 misconfigured [default]", ""},
+		{"not started", drain.NotStarted(no), "(queued,0,0,f,0)", "released 1 misconfigured [default]", ""},
 		{"fail without a reason", drain.Fail(nil), "(failed,1,0,t,)", "failed 1", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -141,6 +142,31 @@ func TestSuspendStopsTheQueueAndNoOther(t *testing.T) {
 		"(a,queued,0,25,1)", "(b,done,1,25,0)")
 	if report.Stopped != drain.StoppedEmpty || report.DueLeft != 24 || report.Done != 25 {
 		t.Errorf("report %+v", report)
+	}
+}
+
+// A machine short of something is no job's fault: what was there before is there after, but for why.
+func TestNotStartedStopsTheQueueAndNoOther(t *testing.T) {
+	r := newRig(t)
+	r.exec(`insert into ebb.jobs (queue, payload, run_at, lost, attempts) select q, '{}', '2020-01-01', 1, 2 from generate_series(1, 25), unnest('{a,b}'::text[]) q`)
+	config, log := logged(r.config(nil))
+	note := config.Queues[0].Handler
+	config.Queues = []drain.Queue{
+		{Name: "a", Concurrency: 3, Handler: func(ctx context.Context, job drain.Job) error {
+			note(ctx, job)
+			return drain.NotStarted(errors.New("too many open files: raise ulimit -n"))
+		}},
+		{Name: "b", Handler: note},
+	}
+	report := r.run(config)
+	r.want(`select queue, status, attempts, lost, run_at = '2020-01-01' as same, count(*) from ebb.jobs group by 1, 2, 3, 4, 5 order by 1`,
+		"(a,queued,2,1,t,25)", "(b,done,3,1,t,25)")
+	r.want(`select count(*) from ebb.jobs where last_error like 'attempt 3 of 5, % too many open files: raise ulimit -n' having count(*) not between 1 and 3`)
+	if report.Stopped != drain.StoppedEmpty || report.Done != 25 || report.Released+report.Done != report.Claimed || len(report.Suspended) > 0 {
+		t.Errorf("report %+v", report)
+	}
+	if strings.Join(report.Misconfigured, " ") != "a" || strings.Count(log.String(), "could not be started") != 1 {
+		t.Errorf("misconfigured %v, log %s", report.Misconfigured, log)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"strings"
+	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -16,6 +17,10 @@ func hint(err error) string {
 		return hintOf(pg)
 	case errors.Is(err, pgconn.ErrReadOnlyConnection), errors.Is(err, pgconn.ErrStandbyConnection):
 		return "; no server that DATABASE_URL names takes writes"
+	case errors.Is(err, syscall.EMFILE):
+		return "; ebb may open no more files: raise ulimit -n (LimitNOFILE= in a systemd unit), or lower EBB_CONCURRENCY"
+	case errors.Is(err, syscall.ENFILE):
+		return "; this machine has no more open files: raise fs.file-max"
 	case isTLS(err):
 		return hintOfTLS(err)
 	}

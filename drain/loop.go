@@ -203,6 +203,13 @@ func (w *wake) learn(t *task, err error) {
 		q.wrong = t.job.ID
 		w.report.Misconfigured = with(w.report.Misconfigured, q.Name)
 		return
+	case v != nil && v.kind == verdictNotStarted:
+		if !q.suspended {
+			w.config.Log.Error("the handler could not be started: this queue stops for this run and its jobs are given back",
+				"queue", q.Name, "id", t.job.ID, "error", storable(errorText(v)))
+		}
+		q.suspended = true
+		w.report.Misconfigured = with(w.report.Misconfigured, q.Name)
 	}
 	q.wrong = 0
 }

@@ -47,7 +47,8 @@ type Report struct {
 	Leased    int        `json:"leased"`
 	NextDueAt *time.Time `json:"next_due_at"`
 
-	// Suspended and Misconfigured are the queues of which a handler said so in this run.
+	// Suspended and Misconfigured are the queues of which a handler said so in this run. Misconfigured also has those
+	// whose handler could not be started because this machine is short of something.
 	Suspended     []string `json:"suspended"`
 	Misconfigured []string `json:"misconfigured"`
 

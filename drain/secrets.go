@@ -1,12 +1,11 @@
 package drain
 
 import (
-	"encoding/json"
+	"encoding/base64"
 	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -21,8 +20,8 @@ const redacted = "[redacted]"
 // handlers may repeat what they were told. The zero value knows none, and a nil one learns
 // none. It may be used by several goroutines.
 //
-// A secret is found wherever it stands and however it is written there: as it is, percent-encoded, as a string of JSON or
-// of Go. One that could be an ordinary word is found less: a short one of lower-case letters or digits only where it is a
+// A secret is found wherever it stands and however it is written there: as it is, percent-encoded, as a string of JSON, of
+// Go, of a shell or of SQL. One that could be an ordinary word is found less: a short one of lower-case letters or digits only where it is a
 // word of its own, and one that is a word of Postgres' or ebb's messages, or has one or two characters, only in quotes, for
 // taking it out everywhere would tell what it is.
 type Secrets struct {
@@ -61,12 +60,16 @@ func findingOf(secret string) finding {
 	return anywhere
 }
 
-// Learn takes in secrets. Blank ones are none.
+// Learn takes in secrets, each line of one that has several, since it is printed line by line, and base64 of it. Blank
+// ones are none.
 func (s *Secrets) Learn(secrets ...string) {
 	for _, secret := range secrets {
-		s.learn(secret, findingOf(secret))
-		if trimmed := strings.TrimSpace(secret); trimmed != secret {
-			s.learn(trimmed, findingOf(trimmed))
+		for _, part := range append(strings.Split(secret, "\n"), secret) {
+			part = strings.TrimSpace(part)
+			s.learn(part, findingOf(part))
+		}
+		if secret = strings.TrimSpace(secret); len(secret) > 5 {
+			s.learn(strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(secret)), "="), anywhere)
 		}
 	}
 }
@@ -80,34 +83,14 @@ func (s *Secrets) learn(secret string, f finding) {
 	if s.found == nil {
 		s.found = map[string]finding{}
 	}
-	for _, written := range spellings(secret) {
-		if was, known := s.found[written]; !known {
-			s.order = append(s.order, written)
-			s.found[written] = f
-		} else {
-			s.found[written] = max(was, f)
-		}
+	if was, known := s.found[secret]; known {
+		s.found[secret] = max(was, f)
+		return
 	}
+	s.order = append(s.order, secret)
+	s.found[secret] = f
 	slices.SortStableFunc(s.order, func(a, b string) int { return len(b) - len(a) })
 }
-
-// spellings are the ways in which a secret is written in a text.
-func spellings(secret string) []string {
-	goString := strconv.Quote(secret)
-	all := []string{
-		secret, url.QueryEscape(secret), url.PathEscape(secret), strings.TrimPrefix(url.UserPassword("", secret).String(), ":"),
-		goString[1 : len(goString)-1], strings.ReplaceAll(secret, "'", "''"),
-	}
-	for _, written := range all[1:4] {
-		all = append(all, lowerEscapes.ReplaceAllStringFunc(written, strings.ToLower))
-	}
-	if text, err := json.Marshal(secret); err == nil {
-		all = append(all, string(text[1:len(text)-1]))
-	}
-	return all
-}
-
-var lowerEscapes = regexp.MustCompile(`%[0-9A-F]{2}`)
 
 // LearnFrom takes in what is secret in a connection's configuration: the password wherever it came from, as the URL has it
 // too, and the host of a URL without a user, which may be a token. What a session is asked for is taken out in quotes: a
@@ -167,39 +150,37 @@ func (s *Secrets) Redact(text string) string {
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	for _, secret := range s.order {
-		text = s.found[secret].replace(text, secret)
+	var b strings.Builder
+	kept := 0 // of the text, so far
+	for i := 0; i < len(text); {
+		n := s.at(text, i)
+		if n > 0 {
+			b.WriteString(text[kept:i] + redacted)
+			kept = i + n
+		}
+		i += max(n, 1)
 	}
-	return text
-}
-
-func (f finding) replace(text, secret string) string {
-	if !strings.Contains(text, secret) {
+	if kept == 0 {
 		return text
 	}
-	if f == anywhere {
-		return strings.ReplaceAll(text, secret, redacted)
-	}
-	var b strings.Builder
-	from := 0
-	for {
-		at := strings.Index(text[from:], secret)
-		if at < 0 {
-			b.WriteString(text[from:])
-			return b.String()
+	return b.String() + text[kept:]
+}
+
+// at is how many bytes the secret takes that stands at a place in a text; 0 where none does.
+func (s *Secrets) at(text string, i int) int {
+	for _, secret := range s.order {
+		if n := written(text[i:], secret); n > 0 && s.found[secret].isIn(text, i, i+n) {
+			return n
 		}
-		at += from
-		end := at + len(secret)
-		before, _ := utf8.DecodeLastRuneInString(text[:at])
-		after, _ := utf8.DecodeRuneInString(text[end:])
-		b.WriteString(text[from:at])
-		if f == ofItsOwn && !inWord(before) && !inWord(after) || isQuote(before) && isQuote(after) || before == ':' && after == '@' {
-			b.WriteString(redacted)
-		} else {
-			b.WriteString(secret)
-		}
-		from = end
 	}
+	return 0
+}
+
+// isIn says whether what stands in a text from one place to another is taken for the secret that it looks like.
+func (f finding) isIn(text string, from, to int) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:from])
+	after, _ := utf8.DecodeRuneInString(text[to:])
+	return f == anywhere || f == ofItsOwn && !inWord(before) && !inWord(after) || isQuote(before) && isQuote(after) || before == ':' && after == '@'
 }
 
 func inWord(r rune) bool {

@@ -18,7 +18,7 @@ func TestSecretsAreTakenOut(t *testing.T) {
 		{"it's", "it's 'it''s'", "[redacted] '[redacted]'"},
 		{"<&>", `{"x":"\u003c\u0026\u003e"}`, `{"x":"[redacted]"}`},
 		{"\xff\xfe\xfd", "a \xff\xfe\xfd b", "a [redacted] b"},
-		{"word\n", "word\n and word", "[redacted] and [redacted]"},
+		{"word\n", "word\n and word", "[redacted]\n and [redacted]"},
 		// What could be an ordinary word.
 		{"hunter", `hunters hunter, "hunter"; _hunter`, `hunters [redacted], "[redacted]"; _hunter`},
 		{"hunter", "hunterhunter hunter", "hunterhunter [redacted]"},

@@ -15,7 +15,7 @@ type Trial struct {
 	Text string
 	// Meaning is what would become of the job, in words.
 	Meaning string
-	// Done and Misconfigured say so.
+	// Done and Misconfigured say so; the latter also of a handler that could not be started.
 	Done, Misconfigured bool
 }
 
@@ -42,7 +42,7 @@ func (c Config) Try(ctx context.Context, queueName string, payload []byte) (Tria
 	s := decide(job, &q.Queue, c.MaxBackoff, end)
 	v := verdictOf(end.err)
 	return Trial{Text: s.text, Meaning: s.meaning(v), Done: s.counts == completed,
-		Misconfigured: v != nil && v.kind == verdictMisconfigured}, nil
+		Misconfigured: v != nil && (v.kind == verdictMisconfigured || v.kind == verdictNotStarted)}, nil
 }
 
 func (s settlement) meaning(v *verdict) string {
@@ -53,6 +53,8 @@ func (s settlement) meaning(v *verdict) string {
 		return "the job would have failed for good"
 	case v != nil && v.kind == verdictSuspend:
 		return fmt.Sprintf("suspended: the job would be given back, due again in %v, and its queue would stop for the run", s.delay)
+	case v != nil && v.kind == verdictNotStarted:
+		return "not started: the job would be given back as it was, its queue would stop for the run, and the run would exit with 5"
 	case v != nil && v.kind == verdictMisconfigured:
 		return fmt.Sprintf("misconfigured: the job would be given back, due again in %v, and the run would exit with 5", s.delay)
 	}

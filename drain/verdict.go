@@ -32,6 +32,7 @@ const (
 	verdictRetryAfter
 	verdictSuspend
 	verdictMisconfigured
+	verdictNotStarted
 )
 
 func (v *verdict) Error() string {
@@ -60,3 +61,8 @@ func Suspend(err error) error { return &verdict{kind: verdictSuspend, err: err} 
 // wrong address), not in the job. The attempt is given back as long as the job was lost less than three times; when the last two
 // handlers of a queue to finish were different jobs and both said so, the queue stops for this run.
 func Misconfigured(err error) error { return &verdict{kind: verdictMisconfigured, err: err} }
+
+// NotStarted says that the handler could not begin because this machine is short of something (processes, open files,
+// memory), and never touched the job. The job is given back as if it had not been claimed, attempt and run_at included,
+// and its queue stops for this run. The queue is listed as misconfigured, for somebody has to raise a limit.
+func NotStarted(err error) error { return &verdict{kind: verdictNotStarted, err: err} }

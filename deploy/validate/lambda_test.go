@@ -278,7 +278,7 @@ func TestLambdaFailures(t *testing.T) {
 		{"mistakes", 5, []string{"DATABASE_URL=" + b.url, "EBB_BATCH=many", "EBB_GRACE=20", "EBB_QUEUE_MAIL_COMMAND=cat"},
 			"Ebb.Exit78", []string{"exit status 78: EBB_BATCH", "; EBB_GRACE"}},
 		{"misconfigured", 30, []string{"DATABASE_URL=" + b.url, "EBB_QUEUE_MAIL_COMMAND=sh -c 'exit 78'"},
-			"Ebb.Exit5", []string{"exit status 5: queues whose handler is misconfigured: mail; {", `"misconfigured":["mail"]`}},
+			"Ebb.Exit5", []string{"exit status 5: queues whose handler is misconfigured, or could not be started: mail; {", `"misconfigured":["mail"]`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := start(t, test.timeout, test.env...)

@@ -15,7 +15,7 @@ const (
 	failed        = 1  // the database was out of reach or lost, or refused a statement
 	dueLeft       = 3  // EBB_STRICT: due jobs are left
 	failedForGood = 4  // EBB_STRICT: a job failed for good in this run
-	misconfigured = 5  // a handler is misconfigured, or was abandoned; the other queues were drained first
+	misconfigured = 5  // a handler is misconfigured, was abandoned or could not be started; the other queues were drained first
 	refused       = 78 // usage, settings or schema: nothing was claimed
 )
 
@@ -24,7 +24,7 @@ const (
 //	78  nothing was claimed, because something has to be set right first
 //	 5  the run failed because every slot is held by a handler that does not return
 //	 1  the run failed
-//	 5  a handler is misconfigured or was abandoned
+//	 5  a handler is misconfigured, was abandoned or could not be started
 //	 4  with EBB_STRICT, a job failed for good
 //	 3  with EBB_STRICT, due jobs are left
 //	 0
@@ -76,7 +76,7 @@ func (r runEnd) why() string {
 	case r.err != nil:
 		return r.err.Error()
 	case len(r.report.Misconfigured) > 0:
-		return "queues whose handler is misconfigured: " + strings.Join(r.report.Misconfigured, ", ")
+		return "queues whose handler is misconfigured, or could not be started: " + strings.Join(r.report.Misconfigured, ", ")
 	case r.report.Abandoned > 0:
 		return fmt.Sprintf("handlers that did not return and were abandoned: %d", r.report.Abandoned)
 	case r.strict && r.report.FailedForGood > 0:

@@ -14,7 +14,6 @@ import (
 // the process's. A mistake in them ends no process, which AWS would start again and again and say no more of than its exit
 // status: it is logged, and fails every invocation with the same text.
 func (p *program) lambda(ctx context.Context) error {
-	defer p.running.ReapStrays()()
 	r, err := p.prepare(given{}, nil)
 	p.explain(err)
 	r.config.Notice, r.resident = lambda.Notice, true

@@ -82,7 +82,7 @@ func TestFailureOf(t *testing.T) {
 		{usage{errors.New("EBB_BATCH: hunter22 is no number")}, "Ebb.Exit78", "exit status 78: EBB_BATCH: ", ""},
 		{runEnd{err: errors.New("it is\naway")}, "Ebb.Exit1", "exit status 1: it is; away; {", `"run":""`},
 		{runEnd{err: drain.ErrAbandoned, report: with(func(r *drain.Report) { r.Abandoned = 3 })}, "Ebb.Exit5", "exit status 5: ", `"abandoned":3`},
-		{runEnd{report: with(func(r *drain.Report) { r.Misconfigured = []string{"a", "b"} })}, "Ebb.Exit5", "exit status 5: queues whose handler is misconfigured: a, b; {", `"misconfigured":["a","b"]`},
+		{runEnd{report: with(func(r *drain.Report) { r.Misconfigured = []string{"a", "b"} })}, "Ebb.Exit5", "exit status 5: queues whose handler is misconfigured, or could not be started: a, b; {", `"misconfigured":["a","b"]`},
 		{runEnd{report: with(func(r *drain.Report) { r.Abandoned = 1 })}, "Ebb.Exit5", "exit status 5: handlers that did not return and were abandoned: 1; {", `"abandoned":1`},
 		{runEnd{strict: true, report: with(func(r *drain.Report) { r.FailedForGood = 2 })}, "Ebb.Exit4", "exit status 4: jobs that failed for good: 2; {", `"stopped":"empty"`},
 		{runEnd{strict: true, report: with(func(r *drain.Report) { r.DueLeft = 2 })}, "Ebb.Exit3", "exit status 3: due jobs that are left: 2; {", `"due_left":2`},

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/seed829e008e/ebb/drain"
 	"github.com/seed829e008e/ebb/drain/command"
@@ -143,11 +144,13 @@ func howToHandle(name string) string {
 // handlers gives every queue with a command its handler.
 func (p *program) handlersOf(queues []queue, c Config, limits drain.Config, log *slog.Logger) []drain.Queue {
 	env, withheld := command.Environ(p.environ, c.PassEnv)
+	prepare := sync.OnceFunc(command.Prepare)
 	var all []drain.Queue
 	for _, q := range queues {
 		if q.Handler == nil {
+			prepare()
 			q.Handler = command.Command{
-				Args: q.args, Env: env, Withheld: withheld, KillAfter: limits.KillAfter(), Running: p.running, Log: log,
+				Args: q.args, Env: env, Withheld: withheld, KillAfter: limits.KillAfter(), Running: p.running, Redact: p.secrets.Redact, Log: log,
 			}.Handle
 		}
 		all = append(all, q.Queue)

@@ -28,7 +28,7 @@ A queue's handler is the command in EBB_QUEUE_<Q>_COMMAND, or the one behind -- 
 
 ` + groupHelp() + `
 Exit status: 0 ended as intended, 1 the run failed, 3 and 4 see --strict, 5 a handler misconfigured or abandoned,
-78 usage, settings or schema, 128 + n a second signal.`,
+or this machine too short of something to start it, 78 usage, settings or schema, 128 + n a second signal.`,
 		Example: `  EBB_QUEUE_EMAIL_COMMAND=./send-email ebb run
   ebb run --queue email --max-runtime 10m -- ./send-email --fast`,
 		Args: nothingButDash,
@@ -46,7 +46,6 @@ func (p *program) drain(ctx context.Context, by given, behind dash) error {
 	if err != nil {
 		return err
 	}
-	defer p.running.ReapStrays()()
 	return p.runOnce(ctx, r, p.started)
 }
 

@@ -7,6 +7,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/seed829e008e/ebb/drain/command"
 )
 
 // An interruption is the cause of a context that a signal ended.
@@ -28,6 +30,8 @@ func (i interruption) status() int {
 func (p *program) main(args []string, signals <-chan os.Signal) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
+	strays, reap, stop := command.Strays()
+	defer stop()
 	done := make(chan int, 1)
 	go func() { done <- p.execute(ctx, args) }()
 	first := true
@@ -35,6 +39,8 @@ func (p *program) main(args []string, signals <-chan os.Signal) int {
 		select {
 		case status := <-done:
 			return status
+		case <-strays:
+			reap()
 		case s := <-signals:
 			why := interruption{s}
 			if first {

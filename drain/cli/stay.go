@@ -13,7 +13,6 @@ import (
 // stay has a service do runs until a signal, or until one of them left a handler behind. Each run is over when its time is,
 // where there is a bound besides its budget.
 func (p *program) stay(ctx context.Context, s serve.Service, r prepared, bound time.Duration, l net.Listener) error {
-	defer p.running.ReapStrays()()
 	r.resident = true
 	var last error
 	s.Log = r.config.Log

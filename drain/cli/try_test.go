@@ -38,6 +38,15 @@ func TestTry(t *testing.T) {
 	}
 }
 
+// A handler that this machine is too short of something to start.
+func TestTryNotStarted(t *testing.T) {
+	handler := drain.Queue{Name: "mail", Handler: func(context.Context, drain.Job) error { return drain.NotStarted(errors.New("no files")) }}
+	got := setup{handlers: []drain.Queue{handler}, stdin: "{}"}.ebb("try", "mail")
+	if want := "last_error: no files\nnot started: the job would be given back as it was, its queue would stop for the run, and the run would exit with 5\n"; got.status != 5 || got.stdout != want {
+		t.Errorf("exit %d, %s%s", got.status, got.stdout, got.stderr)
+	}
+}
+
 // RC-64: what leads to the database is withheld, and that is said; names only.
 func TestTryWithholds(t *testing.T) {
 	env := map[string]string{
@@ -55,7 +64,7 @@ func TestTryWithholds(t *testing.T) {
 		}
 	}
 	env["EBB_PASS_ENV"] = "DATABASE_URL, PGPASSWORD"
-	if got := (setup{env: env, stdin: "{}"}).ebb("try", "mail"); !strings.Contains(got.stdout, "stdout: PGPASSWORD=secretive\n") {
+	if got := (setup{env: env, stdin: "{}"}).ebb("try", "mail"); !strings.Contains(got.stdout, "stdout: PGPASSWORD=[redacted]\n") {
 		t.Errorf("not passed: %s", got.stdout)
 	}
 }

@@ -28,6 +28,9 @@ type Command struct {
 	KillAfter time.Duration
 	// Running, if any, can kill the commands that run.
 	Running *Running
+	// Redact, if any, takes what is secret out of what the program prints, and out of the last error that it is given. It
+	// gets whole lines, and the end of standard error, and may be called for several jobs at once.
+	Redact func(text string) string
 	// Log gets what the program prints, with the attributes queue, id and stream. Nil means that nobody reads it.
 	Log *slog.Logger
 }
@@ -41,18 +44,18 @@ func (c Command) Handle(ctx context.Context, job drain.Job) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("the command was not started: %w", context.Cause(ctx))
 	}
+	if c.Redact == nil {
+		c.Redact = func(text string) string { return text }
+	}
+	job.LastError = bounded(c.Redact(job.LastError))
 	cmd := exec.Command(c.Args[0], c.Args[1:]...)
 	cmd.Env = append(c.Env[:len(c.Env):len(c.Env)], variables(ctx, job)...)
-	pipes, err := connect(cmd)
-	if err != nil {
-		return unstarted(c.Args[0], err)
-	}
 	p, err := c.Running.start(cmd)
 	if err != nil {
-		pipes.close()
 		return unstarted(c.Args[0], err)
 	}
 
+	pipes := p.pipes
 	pipes.serve(job.Payload, c.printer(ctx, job, "stdout"), c.printer(ctx, job, "stderr"))
 	killAfter := cmp.Or(c.KillAfter, defaultKillAfter)
 	ending := p.await(ctx, pipes.printed, killAfter)
@@ -72,19 +75,19 @@ func (c Command) Handle(ctx context.Context, job drain.Job) error {
 	if ending.killed {
 		text += fmt.Sprintf(" (SIGTERM had not ended it after %s)", killAfter)
 	}
-	if tail := pipes.stderrTail.String(); tail != "" {
+	if tail := pipes.stderrTail.text(c.Redact); tail != "" {
 		text += ": " + tail
 	}
 	return m.verdict(errors.New(text + withheldNote(c.Withheld)))
 }
 
 // printer logs the lines of one stream of a job's command.
-func (c Command) printer(ctx context.Context, job drain.Job, stream string) func(line string) {
+func (c Command) printer(ctx context.Context, job drain.Job, stream string) *lines {
 	if c.Log == nil {
-		return func(string) {}
+		return &lines{log: func(string) {}, redact: c.Redact}
 	}
-	return func(line string) {
+	return &lines{redact: c.Redact, log: func(line string) {
 		c.Log.LogAttrs(ctx, slog.LevelInfo, line,
 			slog.String("queue", job.Queue), slog.Int64("id", job.ID), slog.String("stream", stream))
-	}
+	}}
 }

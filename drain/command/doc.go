@@ -21,7 +21,7 @@
 //
 // Beside these a command sees ebb's own environment, without what leads to ebb's database and without ebb's settings:
 // see [Environ]. Names in EBB_PASS_ENV are passed all the same, and whatever a failed command did not get to see is
-// named, never shown, at the end of its error.
+// named, never shown, at the end of its error. The last error is cut to 8 KiB, whatever the row has.
 //
 // # What its exit status means
 //
@@ -32,15 +32,16 @@
 //	78, 126, 127   misconfigured, as is a command that cannot be started: the fault is not the job's
 //	anything else  a failed attempt, retried by backoff; so is an end by a signal
 //
-// A machine out of processes, memory or file descriptors, a program file that is just being written and an environment
-// too big to pass on are failed attempts too, because no setting mends them. The error is the exit status and the end of
+// Where this machine is short of processes, memory or open files and the command cannot be started for that, its job is
+// given back as it was and its queue stops for this run ([drain.NotStarted]). A program file that is just being written is
+// a failed attempt. The error is the exit status and the end of
 // what was written to standard error, about two kilobytes.
 //
 // # What it prints
 //
 // Standard output and standard error go to ebb's log line by line, both as information, since programs write more than
 // errors to the latter. A line is cut after 4 KiB. Of each of the two the log takes the first thousand lines or 256 KiB
-// of one job and counts the rest. A command is never held up by printing more, and no amount of it takes memory.
+// of one job and counts the rest. [Command.Redact] sees all of it before the log or the error does. A command is never held up by printing more, and no amount of it takes memory.
 //
 // # When its time is up
 //
@@ -53,7 +54,7 @@
 // and is then killed, with a warning. So nothing of a job outlives its attempt, and a retry never meets what an earlier
 // attempt left behind. A process that is meant to stay must leave the group (setsid); it keeps nobody waiting, even if it
 // holds the command's output open. Whatever it prints later is lost. Where ebb is the first process of a container it
-// takes in such processes when they end ([Running.ReapStrays]).
+// takes in such processes when they end ([Strays]).
 //
 // When ebb is told to end at once it kills all groups first ([Running]). When ebb itself is killed (SIGKILL, out of memory)
 // Linux kills the command as well, though not what the command started; elsewhere the command goes on. A container or a

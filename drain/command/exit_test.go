@@ -57,12 +57,18 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// notStarted is no meaning of an exit status.
+const notStarted meaning = -1
+
 // meant finds the meaning back in an answer.
 func meant(err error) meaning {
 	if err == nil {
 		return done
 	}
 	reason := errors.Unwrap(err)
+	if reason != nil && reflect.DeepEqual(err, drain.NotStarted(reason)) {
+		return notStarted
+	}
 	for _, m := range []meaning{failed, suspended, foreseen, misconfigured} {
 		if reason != nil && reflect.DeepEqual(err, m.verdict(reason)) {
 			return m

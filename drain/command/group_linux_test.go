@@ -20,6 +20,13 @@ import (
 // The tests below run their programs by executing the test binary again.
 const programVariable = "COMMAND_TEST_PROGRAM"
 
+// As for the first process of a container.
+func init() {
+	if os.Getenv(programVariable) != "" {
+		runtime.LockOSThread()
+	}
+}
+
 func TestMain(m *testing.M) {
 	switch os.Getenv(programVariable) {
 	case "":
@@ -40,6 +47,8 @@ func TestMain(m *testing.M) {
 		fmt.Println(err, waitErr, time.Since(start) < outputWait+goneWait)
 	case "strays":
 		leaveStrays(true)
+	case "first thread":
+		reapOnFirstThread()
 	case "strays, not reaped":
 		leaveStrays(false)
 	}

@@ -2,7 +2,10 @@
 
 package command
 
-import "syscall"
+import (
+	"os/exec"
+	"syscall"
+)
 
 func leader() *syscall.SysProcAttr { return nil }
 
@@ -13,3 +16,6 @@ func (p *process) kill() { _ = p.cmd.Process.Kill() }
 
 // groupAlive is false: there are no groups, what the command started is not known.
 func (p *process) groupAlive() bool { return false }
+
+// awaitExit leaves it to the wait that follows.
+func awaitExit(*exec.Cmd) {}

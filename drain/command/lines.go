@@ -13,9 +13,14 @@ const (
 	maxLineBytes = 256 << 10
 )
 
+// secretRoom is how much more than what is shown of a text is looked at for secrets. A secret that the cut would take
+// apart is seen whole, and goes with what comes after the cut where it is not.
+const secretRoom = 4 << 10
+
 // lines cuts a stream into lines for the log. It takes any amount and holds no more than one cut line.
 type lines struct {
-	log func(line string)
+	log    func(line string)
+	redact func(string) string
 
 	line    []byte // the line so far
 	dropped bool   // the line was too long: it is logged, the rest of it is passed over
@@ -64,25 +69,30 @@ func (l *lines) add(p []byte) {
 	if l.dropped {
 		return
 	}
-	room := maxLine - len(l.line)
-	if len(p) <= room {
-		l.line = append(l.line, p...)
-		return
+	room := maxLine + secretRoom - len(l.line)
+	l.line = append(l.line, p[:min(room, len(p))]...)
+	if len(p) > room {
+		l.put(l.redact(string(l.line)), true)
+		l.dropped = true
 	}
-	l.line = wholeRunes(append(l.line, p[:room]...))
-	l.put(valid(l.line) + " " + cutMark)
-	l.dropped = true
 }
 
 func (l *lines) end() {
 	if !l.dropped {
-		l.put(valid(bytes.TrimRight(l.line, "\r")))
+		l.put(l.redact(string(bytes.TrimRight(l.line, "\r"))), false)
 	}
 	l.line, l.dropped = l.line[:0], false
 }
 
-// put logs a line, unless it is blank: then it only counts.
-func (l *lines) put(line string) {
+// put logs a line, or its beginning, unless it is blank: then it only counts.
+func (l *lines) put(line string, isCut bool) {
+	if isCut { // a secret may have begun where it ends
+		line = line[:max(0, len(line)-secretRoom)]
+	}
+	if isCut || len(line) > maxLine {
+		line = valid(wholeRunes([]byte(line[:min(maxLine, len(line))]))) + " " + cutMark
+	}
+	line = valid([]byte(line))
 	l.count++
 	l.size += len(line)
 	if line != "" {

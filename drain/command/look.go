@@ -25,13 +25,27 @@ func Look(args []string) error {
 	return nil
 }
 
-// unstarted is the verdict on a command that could not be started. What is short on this machine right now, or differs
-// from job to job, is a failed attempt. The rest is a mistake in the settings.
+// shortages are what a machine may be short of when it starts a command, by the error that says so.
+var shortages = []struct {
+	err    error
+	remedy string
+}{
+	{syscall.EMFILE, "ebb may open no more files: raise ulimit -n (LimitNOFILE= in a systemd unit)"},
+	{syscall.ENFILE, "this machine has no more open files: raise fs.file-max"},
+	{syscall.EAGAIN, "there are no more processes for ebb: raise ulimit -u, TasksMax= in a systemd unit or the container's pids limit"},
+	{syscall.ENOMEM, "this machine, or ebb's container, has no memory left: give it more"},
+}
+
+// unstarted is the verdict on a command that could not be started. A program that is just being written is a failed
+// attempt. What no shortage of this machine explains is a mistake in the settings.
 func unstarted(program string, err error) error {
-	for _, passing := range []error{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.ETXTBSY, syscall.E2BIG} {
-		if errors.Is(err, passing) {
-			return fmt.Errorf("cannot be started: %w", err)
+	for _, s := range shortages {
+		if errors.Is(err, s.err) {
+			return drain.NotStarted(fmt.Errorf("cannot be started: %w; %s, or lower EBB_CONCURRENCY", err, s.remedy))
 		}
+	}
+	if errors.Is(err, syscall.ETXTBSY) {
+		return fmt.Errorf("cannot be started: %w", err)
 	}
 	return drain.Misconfigured(errors.New("cannot be started: " + whyNot(program, err)))
 }
@@ -56,6 +70,8 @@ func whyNot(program string, err error) string {
 		return fmt.Sprintf("%q does not exist (the path is relative to ebb's working directory)", program)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Sprintf("%q does not exist", program)
+	case errors.Is(err, syscall.E2BIG):
+		return "its environment and arguments are more than the system passes on; unset what is large in ebb's own environment"
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Sprintf("%q may not be executed; run: chmod +x %s", program, program)
 	}

@@ -85,12 +85,12 @@ func TestUnstarted(t *testing.T) {
 		err  error
 		want meaning
 	}{
-		{syscall.EAGAIN, retried},
-		{syscall.ENOMEM, retried},
-		{syscall.EMFILE, retried},
-		{syscall.ENFILE, retried},
+		{syscall.EAGAIN, notStarted},
+		{syscall.ENOMEM, notStarted},
+		{syscall.EMFILE, notStarted},
+		{syscall.ENFILE, notStarted},
 		{syscall.ETXTBSY, retried},
-		{syscall.E2BIG, retried},
+		{syscall.E2BIG, misconfigured},
 		{syscall.ENOENT, misconfigured},
 		{syscall.EACCES, misconfigured},
 		{syscall.EPERM, misconfigured},
@@ -99,20 +99,24 @@ func TestUnstarted(t *testing.T) {
 		{errors.New("whatever"), misconfigured},
 	} {
 		wrapped := fmt.Errorf("start: %w", &os.PathError{Op: "fork/exec", Path: "/x", Err: test.err})
-		if got := meant(unstarted("/x", wrapped)); got != test.want {
+		err := unstarted("/x", wrapped)
+		if got := meant(err); got != test.want {
 			t.Errorf("%v: %v, want %v", test.err, got, test.want)
+		}
+		if remedy := strings.Contains(text(err), ", or lower EBB_CONCURRENCY"); remedy != (test.want == notStarted) {
+			t.Errorf("%v: %v", test.err, err)
 		}
 	}
 }
 
-// An environment that is too big is the one shortage that can be had without harm.
+// An environment that is too big is no shortage of this machine: the next start would fail alike.
 func TestTooBigAnEnvironment(t *testing.T) {
 	c := shell("exit 0")
 	for i := range 64 {
 		c.Env = append(c.Env, fmt.Sprintf("BIG%d=%s", i, strings.Repeat("x", 120<<10)))
 	}
 	err := c.Handle(t.Context(), drain.Job{})
-	if meant(err) != retried || !errors.Is(err, syscall.E2BIG) || !strings.HasPrefix(text(err), "cannot be started: ") {
+	if meant(err) != misconfigured || !strings.HasPrefix(text(err), "cannot be started: its environment and arguments are more than") {
 		t.Error(err)
 	}
 }

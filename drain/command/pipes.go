@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"io"
 	"os/exec"
 	"sync"
@@ -26,11 +25,22 @@ type pipes struct {
 }
 
 func connect(cmd *exec.Cmd) (*pipes, error) {
-	stdin, inErr := cmd.StdinPipe()
-	stdout, outErr := cmd.StdoutPipe()
-	stderr, errErr := cmd.StderrPipe()
-	if err := errors.Join(inErr, outErr, errErr); err != nil {
-		return nil, err // what was opened is closed when it is collected
+	var stdout, stderr io.ReadCloser
+	stdin, err := cmd.StdinPipe()
+	if err == nil {
+		stdout, err = cmd.StdoutPipe()
+	}
+	if err == nil {
+		stderr, err = cmd.StderrPipe()
+	}
+	if err != nil {
+		// At once, not when it is collected: a process that is short of files needs these.
+		for _, end := range []any{stdin, stdout, stderr, cmd.Stdin, cmd.Stdout, cmd.Stderr} {
+			if c, ok := end.(io.Closer); ok {
+				_ = c.Close()
+			}
+		}
+		return nil, err
 	}
 	return &pipes{
 		stdin: stdin, stdout: stdout, stderr: stderr,
@@ -39,7 +49,7 @@ func connect(cmd *exec.Cmd) (*pipes, error) {
 }
 
 // serve writes the payload and reads both outputs to their ends in the background.
-func (p *pipes) serve(payload []byte, stdout, stderr func(line string)) {
+func (p *pipes) serve(payload []byte, stdout, stderr *lines) {
 	go func() {
 		defer close(p.fed)
 		// An error means that the command does not read its input, or not all of it. That is its own affair.
@@ -47,8 +57,8 @@ func (p *pipes) serve(payload []byte, stdout, stderr func(line string)) {
 		_ = p.stdin.Close()
 	}()
 	var reading sync.WaitGroup
-	reading.Go(func() { read(p.stdout, &lines{log: stdout}, io.Discard) })
-	reading.Go(func() { read(p.stderr, &lines{log: stderr}, &p.stderrTail) })
+	reading.Go(func() { read(p.stdout, stdout, io.Discard) })
+	reading.Go(func() { read(p.stderr, stderr, &p.stderrTail) })
 	go func() {
 		reading.Wait()
 		close(p.printed)

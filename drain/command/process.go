@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"sync"
 	"time"
 )
 
@@ -19,6 +20,7 @@ const (
 // A process is a started command, the leader of a process group.
 type process struct {
 	cmd    *exec.Cmd
+	pipes  *pipes
 	exited chan struct{}    // closed when the command, not its group, has ended
 	state  *os.ProcessState // how it ended, once exited is closed; nil where err says why that is not known
 	err    error
@@ -29,25 +31,38 @@ func start(cmd *exec.Cmd) (*process, error) {
 	cmd.SysProcAttr = leader()
 	p := &process{cmd: cmd, exited: make(chan struct{})}
 	started := make(chan error)
-	go func() {
-		// Linux kills the command when the thread that started it ends, be it that the process goes on. So this
-		// goroutine keeps its thread until the command has ended. It costs none: waiting occupies one anyway.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err != nil {
-			return
+	starter() <- func() {
+		var err error
+		if p.pipes, err = connect(cmd); err == nil {
+			err = cmd.Start() // it closes the pipes where it fails
 		}
+		started <- err
+	}
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	go func() {
+		awaitExit(cmd)
 		// Not cmd.Wait, which would close the pipes over what was not read yet.
 		p.state, p.err = cmd.Process.Wait()
 		close(p.exited)
 	}()
-	if err := <-started; err != nil {
-		return nil, err
-	}
 	return p, nil
 }
+
+// starter is the one thread that starts all commands, and never ends: Linux kills a command when the thread that started
+// it ends, even if the process goes on. A thread for each would be one process more, to the limits that machines have. One
+// after the other they also need fewer files: a command holds twice as many while it is started.
+var starter = sync.OnceValue(func() chan<- func() {
+	starts := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for start := range starts {
+			start()
+		}
+	}()
+	return starts
+})
 
 // An ending is how a run of a command came to its end.
 type ending struct {

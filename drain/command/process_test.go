@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -249,4 +250,21 @@ func descriptors(t *testing.T) int {
 		t.Skip(err)
 	}
 	return len(entries)
+}
+
+// A command that ended by itself was not told to, though its time was up by the moment that was seen.
+func TestOwnEndGoesFirst(t *testing.T) {
+	p, err := start(exec.Command("sh", "-c", "exit 78"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.pipes.close()
+	<-p.exited
+	ctx, cancel := cancelled(t)
+	cancel(drain.ErrStopped)
+	for range 50 { // which of the two is seen first is chance
+		if e := p.await(ctx, nil, time.Second); e != (ending{}) {
+			t.Fatalf("%+v", e)
+		}
+	}
 }

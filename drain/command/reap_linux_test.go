@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -21,9 +21,6 @@ import (
 // they had to be, and how many zombies are left.
 func leaveStrays(reaped bool) {
 	var running Running
-	if reaped {
-		defer running.ReapStrays()()
-	}
 	var wrong atomic.Int32
 	var all sync.WaitGroup
 	for worker := range 4 {
@@ -49,11 +46,29 @@ func leaveStrays(reaped bool) {
 			}
 		})
 	}
-	all.Wait()
-	for late := time.Now().Add(10 * time.Second); reaped && len(zombies(os.Getpid())) > 0 && time.Now().Before(late); {
-		time.Sleep(10 * time.Millisecond) // the system gives no word
+	over := make(chan struct{})
+	go func() { all.Wait(); close(over) }()
+	ended, reap, stop := Strays()
+	defer stop()
+	if !reaped {
+		ended = nil
 	}
-	fmt.Println(wrong.Load(), len(zombies(os.Getpid())))
+	for working := true; working; {
+		select {
+		case <-ended:
+			reap()
+		case <-over:
+			working = false
+		}
+	}
+	for late := time.Now().Add(10 * time.Second); reaped && zombies() > 0 && time.Now().Before(late); {
+		select {
+		case <-ended:
+			reap()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	fmt.Println(wrong.Load(), zombies())
 }
 
 // As the first process of a container: what commands leave behind does not stay, and no exit status is lost.
@@ -77,119 +92,63 @@ func TestReapStrays(t *testing.T) {
 	}
 }
 
-// zombie is a child of this process, in a session of its own, that has ended and was not waited for.
-func zombie(t *testing.T) *exec.Cmd {
-	t.Helper()
-	cmd := exec.Command("true")
-	cmd.SysProcAttr = leader()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+// zombies counts the children of this process that have ended and were not waited for.
+func zombies() (count int) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		panic(err)
 	}
-	for late := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-		if _, is := zombies(os.Getpid())[cmd.Process.Pid]; is {
-			return cmd
-		}
-		if time.Now().After(late) {
-			t.Fatal("it does not end")
+	mine := fmt.Sprintf(" Z %d ", os.Getpid())
+	for _, entry := range entries {
+		stat, _ := os.ReadFile("/proc/" + entry.Name() + "/stat")
+		if strings.Contains(string(stat), ")"+mine) {
+			count++
 		}
 	}
+	return count
 }
 
-func TestReap(t *testing.T) {
-	reaped := func(cmd *exec.Cmd) bool {
-		_, fields := stat(strconv.Itoa(cmd.Process.Pid))
-		return fields == nil
+// reapOnFirstThread is a program that is given orphans, as the first process of a container is. It prints what became of
+// children that it had started on its first thread before, which end before and after others, and whether strays that die
+// in great number are kept.
+func reapOnFirstThread() {
+	const PR_SET_CHILD_SUBREAPER = 36
+	if _, _, errno := syscall.Syscall(syscall.SYS_PRCTL, PR_SET_CHILD_SUBREAPER, 1, 0); errno != 0 {
+		panic(errno)
 	}
-	look := func(r *Running, seen map[int]sighting, now time.Time) (more bool) {
-		return r.reap(seen, zombies(os.Getpid()), now)
+	early, late := exec.Command("sh", "-c", "exit 7"), exec.Command("sh", "-c", "read end; exit 8")
+	end, _ := late.StdinPipe()
+	if err := errors.Join(early.Start(), late.Start()); err != nil {
+		panic(err)
 	}
-	now := time.Now()
-	t.Run("nobody's", func(t *testing.T) {
-		var r Running
-		seen := map[int]sighting{}
-		z := zombie(t)
-		if !look(&r, seen, now) || !look(&r, seen, now.Add(strayAge-1)) || reaped(z) {
-			t.Error("a zombie was not let be for whoever waits for it")
-		}
-		if look(&r, seen, now.Add(strayAge)) || !reaped(z) || len(seen) > 0 {
-			t.Errorf("a stray is left: %v", seen)
-		}
-		if err := z.Wait(); !errors.Is(err, syscall.ECHILD) {
-			t.Error(err)
-		}
-	})
-	t.Run("a command's", func(t *testing.T) {
-		z := zombie(t)
-		p := &process{cmd: z}
-		r := Running{processes: map[*process]struct{}{p: {}}}
-		seen := map[int]sighting{}
-		if look(&r, seen, now) || look(&r, seen, now.Add(time.Hour)) || reaped(z) {
-			t.Error("a command's exit status was stolen")
-		}
-		if err := z.Wait(); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Run("of a start that is under way", func(t *testing.T) {
-		var r Running
-		seen := map[int]sighting{}
-		number := r.begin()
-		z := zombie(t)
-		later := r.begin()
-		if !look(&r, seen, now) || !look(&r, seen, now.Add(time.Hour)) || reaped(z) {
-			t.Error("the exit status of a command that is just started was stolen")
-		}
-		r.add(later, nil)
-		if !look(&r, seen, now.Add(time.Hour)) || reaped(z) {
-			t.Error("another start's end does for this one")
-		}
-		r.begin() // what starts later has not made it
-		r.add(number, nil)
-		if look(&r, seen, now.Add(time.Hour)) || !reaped(z) {
-			t.Error("a stray is left")
-		}
-		z.Wait()
-	})
-	t.Run("in ebb's own session", func(t *testing.T) {
-		cmd := exec.Command("true")
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		for {
-			if _, fields := stat(strconv.Itoa(cmd.Process.Pid)); fields[0] == "Z" {
-				break
+	ended, reap, stop := strays()
+	defer stop()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for range 200 {
+			if out, err := exec.Command("sh", "-c", "(setsid sleep 0.001 &) >/dev/null 2>&1").CombinedOutput(); err != nil {
+				panic(fmt.Sprint(err, string(out)))
 			}
-			time.Sleep(time.Millisecond)
 		}
-		var r Running
-		seen := map[int]sighting{}
-		if look(&r, seen, now) || look(&r, seen, now.Add(time.Hour)) {
-			t.Error("another's process is taken for a stray")
+		end.Close()
+	}()
+	most := 0
+	for working := true; working || zombies() > 2; {
+		select {
+		case <-ended:
+			reap()
+			most = max(most, zombies())
+		case <-over:
+			working, over = false, nil
 		}
-		if err := cmd.Wait(); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Run("one that is no longer there, and whose number is that of a command by now", func(t *testing.T) {
-		var r Running
-		r.begin() // after it was seen
-		z := zombie(t)
-		pid := z.Process.Pid
-		seen := map[int]sighting{pid: {born: "1", at: now.Add(-time.Hour)}}
-		if r.reap(seen, map[int]string{pid: "1"}, now) || reaped(z) || len(seen) > 0 {
-			t.Errorf("the exit status of a command was stolen for an older zombie's: %v", seen)
-		}
-		if err := z.Wait(); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Run("another of the same number", func(t *testing.T) {
-		var r Running
-		z := zombie(t)
-		seen := map[int]sighting{z.Process.Pid: {born: "1", at: now}}
-		if !look(&r, seen, now.Add(strayAge)) || reaped(z) {
-			t.Error("it was taken for one that was seen before")
-		}
-		z.Wait()
-	})
+	}
+	fmt.Println(early.Wait(), late.Wait(), most < 20, zombies())
+}
+
+func TestReapNoneButStrays(t *testing.T) {
+	out, err := program(t, "first thread").Output()
+	if want := "exit status 7 exit status 8 true 0\n"; err != nil || string(out) != want {
+		t.Errorf("%q, want %q, %v", out, want, err)
+	}
 }

@@ -11,10 +11,6 @@ type Running struct {
 	mu        sync.Mutex
 	processes map[*process]struct{}
 	killed    bool
-
-	// Starts are numbered. Those under way may have made a process that is not among the others yet.
-	starts   int64
-	underway map[int64]struct{}
 }
 
 // Kill kills every running command with its group, and every command that is started later. It waits for none of them,
@@ -31,41 +27,20 @@ func (r *Running) Kill() {
 
 // start starts a command and has it among those that run, until remove. It is killed at once where all are.
 func (r *Running) start(cmd *exec.Cmd) (*process, error) {
-	if r == nil {
-		return start(cmd)
-	}
-	number := r.begin()
 	p, err := start(cmd)
-	if !r.add(number, p) && p != nil {
-		p.kill()
+	if r == nil || err != nil {
+		return p, err
 	}
-	return p, err
-}
-
-func (r *Running) begin() (number int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.underway == nil {
-		r.underway = map[int64]struct{}{}
-	}
-	r.starts++
-	r.underway[r.starts] = struct{}{}
-	return r.starts
-}
-
-// add reports whether the process may run; it is nil where none was started.
-func (r *Running) add(number int64, p *process) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.underway, number)
-	if p == nil {
-		return false
-	}
 	if r.processes == nil {
 		r.processes = map[*process]struct{}{}
 	}
 	r.processes[p] = struct{}{}
-	return !r.killed
+	if r.killed {
+		p.kill()
+	}
+	return p, nil
 }
 
 // remove reports whether everything was killed meanwhile.

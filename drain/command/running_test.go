@@ -3,6 +3,7 @@
 package command
 
 import (
+	"os/exec"
 	"syscall"
 	"testing"
 	"time"
@@ -37,5 +38,20 @@ func TestRunningKill(t *testing.T) {
 			t.Errorf("what was killed answers: %v", err)
 		default:
 		}
+	}
+}
+
+// A command that was being started when everything was killed is killed as well.
+func TestRunningKillsWhatStartsLater(t *testing.T) {
+	var running Running
+	running.Kill()
+	p, err := running.start(exec.Command("sleep", "600"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.pipes.close()
+	if !closed(p.exited, 20*time.Second) {
+		p.kill()
+		t.Error("it runs")
 	}
 }
