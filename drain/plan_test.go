@@ -248,7 +248,7 @@ func TestConfigCheck(t *testing.T) {
 		"MaxBackoff 1h0m0s is under Backoff of queue q 1h0m1s": func(c *Config) { c.Queues[0].Backoff = time.Hour + time.Second },
 		"MaxBackoff 999ms is under 1s":                         func(c *Config) { c.MaxBackoff, c.Backoff = 999*time.Millisecond, time.Millisecond },
 		"": func(c *Config) { // nobody's base is over it
-			c.MaxBackoff, c.Queues[0].Backoff = time.Second, time.Second
+			c.MaxBackoff, c.Queues[0].Backoff, c.Lease = time.Second, time.Second, time.Second
 		},
 		"MaxBackoff 1s is under Backoff 2s": func(c *Config) {
 			c.MaxBackoff, c.Backoff, c.Queues[0].Backoff = time.Second, 2*time.Second, time.Second
