@@ -233,7 +233,7 @@ func TestRunDoesNotSpin(t *testing.T) {
 	r := newRig(t)
 	r.exec(`insert into ebb.jobs (payload, max_attempts) select '{}', 1000 from generate_series(1, 20)`)
 	config := r.config(func(context.Context, drain.Job) error { return errors.New("no") })
-	config.Backoff, config.MaxBackoff = time.Nanosecond, time.Nanosecond
+	config.Backoff, config.MaxBackoff = time.Nanosecond, time.Second
 	if report := r.run(config); report.Claimed > 40 || report.Stopped != drain.StoppedEmpty {
 		t.Errorf("failing at once: %+v", report)
 	}

@@ -25,6 +25,10 @@ func TestSecretsAreTakenOut(t *testing.T) {
 		{"password", `password authentication failed for user "password", joe:password@db`, `password authentication failed for user "[redacted]", joe:[redacted]@db`},
 		{"postgres", `role "postgres" of postgres`, `role "[redacted]" of postgres`},
 		{"a", `a "a" cat`, `a "[redacted]" cat`},
+		{"ab", `ab "ab" cab`, `ab "[redacted]" cab`},
+		{"abc", "abc cabc", "[redacted] cabc"},
+		{"qqwweer", "xqqwweery qqwweer", "xqqwweery [redacted]"},
+		{"qqwweert", "xqqwweerty", "x[redacted]y"},
 		{"Zqxvjk", "xZqxvjky", "x[redacted]y"},
 		{" ", "a b", "a b"}, {"", "a b", "a b"},
 	} {
@@ -63,6 +67,20 @@ func TestSecretsOfAConfiguration(t *testing.T) {
 		if got := s.Redact(test.text); got != test.want {
 			t.Errorf("%s: %q, want %q", test.url, got, test.want)
 		}
+	}
+}
+
+// A password that is in no URL: of a passfile, a variable, a service file.
+func TestSecretsOfAPassfile(t *testing.T) {
+	config, err := pgx.ParseConfig("postgres://joe@db.example/jobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Password = "fr0m-a-file"
+	var s Secrets
+	s.LearnFrom(config)
+	if got := s.Redact("told fr0m-a-file by joe"); got != "told [redacted] by joe" {
+		t.Error(got)
 	}
 }
 

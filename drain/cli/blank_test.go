@@ -38,7 +38,7 @@ func TestBlankFlags(t *testing.T) {
 		t.Errorf("%d flags were tried, and the database was asked %d times", seen, came())
 	}
 	for _, args := range [][]string{{"run", "--batch", "", "--batch", "5", "--", "true"}, {"run", "--queue", "a", "--queue", "", "--", "true"}} {
-		got := setup{env: map[string]string{"DATABASE_URL": nowhere}}.ebb(args...)
+		got := setup{env: map[string]string{"DATABASE_URL": nowhere, "EBB_CONNECT_TIMEOUT": "1ms"}}.ebb(args...)
 		if got.status != refused || !strings.Contains(got.stderr, "is given but blank") {
 			t.Errorf("%q: exit %d, %s", args, got.status, got.stderr)
 		}

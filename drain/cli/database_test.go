@@ -33,6 +33,7 @@ func readDatabase(t *testing.T, env map[string]string, flags map[string]string) 
 func TestDatabaseURL(t *testing.T) {
 	const url = "postgres://joe:secretive@db.example/jobs"
 	for _, value := range []string{url, url + "\n", url + "\r\n", " " + url, "\t" + url + " ", "user=joe password=secretive host=db.example dbname=jobs",
+		`user=joe password='secretive' host=db.example dbname=jobs options='-c a.b=x\\ y'`, `user=joe password=secre\tive host=db.example dbname=jobs options=-c\ a.b=1`,
 		"application_name=shop user=joe password=secretive host=db.example dbname=jobs", "statement_timeout = 5s user=joe password=secretive host=db.example dbname=jobs"} {
 		if where, mistakes := readDatabase(t, map[string]string{"DATABASE_URL": value}, nil); where != "joe:secretive@db.example/jobs" {
 			t.Errorf("%q: %s %v", value, where, mistakes)

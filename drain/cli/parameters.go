@@ -285,12 +285,15 @@ func optionsIn(value string) (all []string) {
 // pair finds key=value in a keyword string.
 var pair = regexp.MustCompile(`([^\s=]+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s\\]|\\.)*)`)
 
+// escape is a character of a keyword string that stands for itself.
+var escape = regexp.MustCompile(`(?s)\\(.)`)
+
 // writtenIn are the parameters that a connection URL or a keyword string has, also where pgx cannot read all of it.
 func writtenIn(text string) map[string]string {
 	all := map[string]string{}
 	if !isURL(text) {
 		for _, found := range pair.FindAllStringSubmatch(text, -1) {
-			all[found[1]] = strings.Trim(found[2], "'")
+			all[found[1]] = escape.ReplaceAllString(strings.Trim(found[2], "'"), "$1")
 		}
 		return all
 	}
