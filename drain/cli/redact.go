@@ -24,8 +24,9 @@ func (p *program) redactor(c Config) func(text string) string {
 	var mu sync.Mutex
 	var known, sought []string
 	var read time.Time
-	return func(text string) string {
+	look := func() []string {
 		mu.Lock()
+		defer mu.Unlock()
 		if now := time.Now(); read.IsZero() || now.Sub(read) > rereadSecrets {
 			read = now
 			known = append(known, c.secrets(environment(p.environ))...)
@@ -33,10 +34,10 @@ func (p *program) redactor(c Config) func(text string) string {
 			known = slices.Compact(known)
 			sought = asPrinted(known)
 		}
-		secrets := sought
-		mu.Unlock()
-		return redact(text, secrets)
+		return sought
 	}
+	look() // later there may be no file left to open
+	return func(text string) string { return redact(text, look()) }
 }
 
 // secrets are the passwords and tokens that the settings have, as they are now, and the connection URLs with a password.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed829e008e/ebb/schema/schematest"
 )
@@ -130,5 +131,29 @@ func TestHandlersPrintNoSecretOfEbb(t *testing.T) {
 				t.Errorf("last_error has %s bytes", size)
 			}
 		})
+	}
+}
+
+// A password that changes while a run lasts is secret before and after.
+func TestRedactFollowsTheFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "url")
+	write := func(password string) {
+		if err := os.WriteFile(file, []byte("postgres://u:"+password+"@h/d\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("the-first-one")
+	redact := (&program{}).redactor(Config{DatabaseURLFile: file})
+	write("another-one")
+	for late := time.Now().Add(20 * time.Second); redact("another-one") != redacted; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatal("the password that is there now is not known")
+		}
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if got := redact("the-first-one, another-one"); got != redacted+", "+redacted {
+		t.Error(got)
 	}
 }
