@@ -105,6 +105,9 @@ func TestLastErrorIsBounded(t *testing.T) {
 			t.Errorf("%d bytes: %v", size, err)
 		}
 	}
+	if most := strings.Repeat("x", maxLastError); bounded(most) != most || !strings.Contains(bounded(most+"x"), cutMark) {
+		t.Error("what fits is cut, or a cut is not marked")
+	}
 	job := drain.Job{}
 	for range 20 {
 		c := shell(`env >&2; exit 1`)
