@@ -4,6 +4,8 @@ package command
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -92,6 +94,25 @@ func TestRedact(t *testing.T) {
 	}
 	if all := strings.Join(log.all(), "\n"); trace(all) != "" || strings.Count(all, "[redacted]") != 3 {
 		t.Errorf("log: %s", all)
+	}
+}
+
+// What a command is given of an older error, in whatever place that was cut.
+func TestLastErrorIsRedacted(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	for before := range 2 * len(aSecret) {
+		c := shell(`printf %s "$EBB_JOB_LAST_ERROR" >"$OUT"`)
+		c.Env, c.Redact = append(c.Env, "OUT="+out), withoutIt
+		at := maxLastError/2 - 2*len(aSecret) + before
+		long := strings.Repeat(".", at) + aSecret + strings.Repeat(".", 3*maxLastError) + aSecret + strings.Repeat(".", at)
+		for _, last := range []string{"from before: " + aSecret, long} {
+			if err := c.Handle(t.Context(), drain.Job{LastError: last}); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := os.ReadFile(out); err != nil || len(got) == 0 || trace(string(got)) != "" {
+				t.Fatalf("%d: %q of it is given, %v", before, trace(string(got)), err)
+			}
+		}
 	}
 }
 
