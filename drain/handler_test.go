@@ -191,6 +191,17 @@ func TestMisconfiguredQueueStops(t *testing.T) {
 	r.want(`select id, status, attempts, lost from ebb.jobs where status = 'queued' order by id`, "(1,queued,1,4)", "(3,queued,1,4)")
 }
 
+// One job that says so again and again is one job.
+func TestOneJobStopsNoQueue(t *testing.T) {
+	r := newRig(t)
+	r.exec(`insert into ebb.jobs (payload, lost, max_attempts) values ('{}', 3, 3)`)
+	config := r.config(func(context.Context, drain.Job) error { return drain.Misconfigured(errors.New("no such program")) })
+	config.Linger, config.Backoff = 20*time.Second, time.Millisecond
+	if report := r.run(config); len(r.ids()) != 3 || report.Failed != 1 {
+		t.Errorf("started %d times, %+v", len(r.ids()), report)
+	}
+}
+
 // Cases 17 and 19: an error of any size and content is stored, bounded and readable, in the same run.
 func TestErrorsAreMadeStorable(t *testing.T) {
 	r := newRig(t)

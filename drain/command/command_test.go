@@ -4,7 +4,9 @@ package command
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -147,6 +149,29 @@ func TestSecretsAreWithheld(t *testing.T) {
 	if got := text(c.Handle(t.Context(), job)); got != "exit status 1: postgres://u:pw-one@h/d" {
 		t.Errorf("passed on: %q", got)
 	}
+}
+
+// A log that takes its time loses nothing of what a command printed before its end.
+func TestSlowLog(t *testing.T) {
+	seen := make(chan struct{})
+	c := shell(`head -c 45000 /dev/zero | tr '\0' '\n' >&2; echo the end >&2; echo line`)
+	c.Log = slog.New(slow{newPrinted(), func() { <-seen }})
+	time.AfterFunc(lastWait/4, func() { close(seen) })
+	c.Args[2] = `echo first >&2; ` + c.Args[2] + `; exit 3`
+	if err := c.Handle(t.Context(), drain.Job{}); !strings.HasSuffix(text(err), "the end") {
+		t.Errorf("%.200q", text(err))
+	}
+}
+
+// slow is a log that waits before each line.
+type slow struct {
+	*printed
+	wait func()
+}
+
+func (s slow) Handle(ctx context.Context, r slog.Record) error {
+	s.wait()
+	return s.printed.Handle(ctx, r)
 }
 
 func TestLog(t *testing.T) {

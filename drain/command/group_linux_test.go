@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -20,9 +21,9 @@ import (
 // The tests below run their programs by executing the test binary again.
 const programVariable = "COMMAND_TEST_PROGRAM"
 
-// As for the first process of a container.
+// As for the first process of a container, where the package sees to it.
 func init() {
-	if os.Getenv(programVariable) != "" {
+	if os.Getenv(programVariable) == "first thread" {
 		runtime.LockOSThread()
 	}
 }
@@ -114,20 +115,26 @@ func TestFirstProcessOfAContainer(t *testing.T) {
 // The death signal comes when the thread that started the command ends. Threads end with goroutines that are locked to
 // them, so many of those must not take a command along.
 func TestThreadsThatEndHarmNoCommand(t *testing.T) {
-	answers := make(chan error, 8)
-	for range cap(answers) {
-		go func() { answers <- shell(`sleep 0.5`).Handle(t.Context(), drain.Job{}) }()
+	var answers []<-chan error
+	for range 20 {
+		_, answer := handle(t, t.Context(), shell(`echo ready $$; sleep 0.5`))
+		answers = append(answers, answer)
+		var held, ended sync.WaitGroup
+		end := make(chan struct{})
+		for range 20 { // at once, so that every thread is among them that is free
+			held.Add(1)
+			ended.Go(func() {
+				runtime.LockOSThread() // and no unlock: the thread ends
+				held.Done()
+				<-end
+			})
+		}
+		held.Wait()
+		close(end)
+		ended.Wait()
 	}
-	for range 300 {
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			runtime.LockOSThread() // and no unlock: the thread ends
-		}()
-		<-ended
-	}
-	for range cap(answers) {
-		if err := answered(t, answers); err != nil {
+	for _, answer := range answers {
+		if err := answered(t, answer); err != nil {
 			t.Error(err)
 		}
 	}

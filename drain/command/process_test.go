@@ -268,3 +268,9 @@ func TestOwnEndGoesFirst(t *testing.T) {
 		}
 	}
 }
+
+func TestStraysWithoutALog(t *testing.T) {
+	if err := shell(`sleep 600 >/dev/null 2>&1 & exit 0`).Handle(t.Context(), drain.Job{}); err != nil {
+		t.Error(err)
+	}
+}

@@ -134,7 +134,7 @@ func reapOnFirstThread() {
 		end.Close()
 	}()
 	most := 0
-	for working := true; working || zombies() > 2; {
+	for working := true; working || len(children()) > 2; {
 		select {
 		case <-ended:
 			reap()

@@ -4,6 +4,8 @@ package command
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -59,21 +61,23 @@ func TestNoPieceOfASecretIsLeft(t *testing.T) {
 	}
 }
 
-// Much that is secret makes room for what it hid only as far as all of that was seen.
+// Where long secrets give way to short marks, what was beyond the cut comes into view: never a piece of the next one.
 func TestNothingButSecrets(t *testing.T) {
-	for n := range 3 {
-		text := strings.Repeat(".", n) + strings.Repeat(aSecret, 3*maxLine/len(aSecret))
-		l := lines{redact: withoutIt, log: func(line string) {
+	long := strings.Repeat(aSecret, 10)
+	redact := func(text string) string { return strings.ReplaceAll(text, long, "[redacted]") }
+	for n := range len(long) {
+		text := strings.Repeat(".", n) + strings.Repeat(long, 3*maxLine/len(long)) + strings.Repeat(".", n%7)
+		l := lines{redact: redact, log: func(line string) {
 			if left := trace(line); left != "" {
-				t.Errorf("%q is in the log", left)
+				t.Errorf("%d: %q is in the log", n, left)
 			}
 		}}
 		_, _ = l.Write([]byte(text))
 		l.close()
 		var kept tail
 		_, _ = kept.Write([]byte(text))
-		if left := trace(kept.text(withoutIt)); left != "" {
-			t.Errorf("%q is in the tail", left)
+		if left := trace(kept.text(redact)); left != "" {
+			t.Errorf("%d: %q is in the tail", n, left)
 		}
 	}
 }
@@ -93,6 +97,25 @@ func TestRedact(t *testing.T) {
 	}
 }
 
+// What a command is given of an older error, in whatever place that was cut.
+func TestLastErrorIsRedacted(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	for before := range 2 * len(aSecret) {
+		c := shell(`printf %s "$EBB_JOB_LAST_ERROR" >"$OUT"`)
+		c.Env, c.Redact = append(c.Env, "OUT="+out), withoutIt
+		at := maxLastError/2 - 2*len(aSecret) + before
+		long := strings.Repeat(".", at) + aSecret + strings.Repeat(".", 3*maxLastError) + aSecret + strings.Repeat(".", at)
+		for _, last := range []string{"from before: " + aSecret, long} {
+			if err := c.Handle(t.Context(), drain.Job{LastError: last}); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := os.ReadFile(out); err != nil || len(got) == 0 || trace(string(got)) != "" {
+				t.Fatalf("%d: %q of it is given, %v", before, trace(string(got)), err)
+			}
+		}
+	}
+}
+
 // No last error, whatever wrote it, keeps a command from being started, or grows from attempt to attempt.
 func TestLastErrorIsBounded(t *testing.T) {
 	for _, size := range []int{maxLastError - 1, maxLastError, maxLastError + 1, 128 << 10, 4 << 20} {
@@ -102,6 +125,9 @@ func TestLastErrorIsBounded(t *testing.T) {
 		if _, scanErr := fmt.Sscanf(text(err), "exit status 1: %d\nend", &got); scanErr != nil || got > maxLastError || got < min(size, maxLastError)-4 {
 			t.Errorf("%d bytes: %v", size, err)
 		}
+	}
+	if most := strings.Repeat("x", maxLastError); bounded(most) != most || !strings.Contains(bounded(most+"x"), cutMark) {
+		t.Error("what fits is cut, or a cut is not marked")
 	}
 	job := drain.Job{}
 	for range 20 {
