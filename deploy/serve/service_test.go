@@ -182,6 +182,7 @@ func TestCallerWhoGoesAway(t *testing.T) {
 			t.Errorf("%d runs", r.runs.Load())
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		r.want(r.ask("GET", "/healthz", nil), 200, `"idle"`)
 	})
 }
