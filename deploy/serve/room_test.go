@@ -70,6 +70,21 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 	})
 }
 
+// One that has asked before, and asks no more, makes room as well.
+func TestConnectionsThatAreKeptMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		for _, c := range r.crowd(mostConnections, "GET /healthz HTTP/1.1\r\nHost: ebb\r\n\r\n") {
+			c.Read(make([]byte, 4096))
+		}
+		began := time.Now()
+		r.want(r.ask("GET", "/healthz", nil), 200, "idle")
+		if time.Since(began) > 2*patience {
+			t.Errorf("health took %v", time.Since(began))
+		}
+	})
+}
+
 // Those that wait for a run keep their connections, and the others wait for them.
 func TestBusyConnectionsStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
