@@ -105,6 +105,22 @@ func TestClocksGoBackOverMidnight(t *testing.T) {
 	}
 }
 
+// The search begins in the middle of a minute, and comes to whole ones of the right hour and day.
+func TestNextBehindAMidnightThatComesTwice(t *testing.T) {
+	for line, want := range map[string]string{
+		"1 0 * * *":    "2006-10-29 00:01:00 NST",
+		"1 0,6 * * *":  "2006-10-29 00:01:00 NST",
+		"1 0 28 10 *":  "2007-10-28 00:01:00 NDT",
+		"1 0 * * 6":    "2006-11-04 00:01:00 NST",
+		"1-5 0 * 10 *": "2006-10-29 00:01:00 NST",
+	} {
+		from := at(t, "2006-10-29T02:33:30Z") // 23:03:30 for the second time
+		if next, ok := parse(t, "CRON_TZ=America/St_Johns "+line).Next(from); !ok || next.Format("2006-01-02 15:04:05 MST") != want {
+			t.Errorf("%s: %v, want %s", line, next, want)
+		}
+	}
+}
+
 func FuzzChangeOfClocks(f *testing.F) {
 	f.Add(uint16(0), uint16(0), "1 0 * * *")
 	f.Add(uint16(173), uint16(80), "*/7 23 31 */2 5")
