@@ -3,6 +3,7 @@ package deploy
 import (
 	"bytes"
 	_ "embed"
+	"errors"
 	"fmt"
 	"text/template"
 	"time"
@@ -27,7 +28,7 @@ const (
 // CloudRun makes a job of Google Cloud Run. The commands that have Cloud Scheduler start it are in its head comment, for
 // they need the project's name.
 func CloudRun(j Job) ([]File, error) {
-	if err := j.textual(); err != nil {
+	if err := errors.Join(j.textual(), j.Startable("cloudrun")); err != nil {
 		return nil, err
 	}
 	triggers, err := triggers(j, "a job of its own in Cloud Scheduler", func(s schedule.Schedule) (string, error) { return unixCron(s), nil })

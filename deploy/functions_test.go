@@ -122,6 +122,9 @@ func TestLimitsElsewhere(t *testing.T) {
 		{"cloudrun", CloudRun, "0 3 * * *", Asked{}, []string{`timeoutSeconds: "3908"`, "# derived: Cloud Run kills ten seconds after TERM\n                - name: EBB_GRACE\n                  value: \"8s\"\n"}},
 		{"cloudrun", CloudRun, "0 3 * * *", Asked{Grace: time.Minute}, []string{"# as set, though Cloud Run kills ten seconds after TERM\n                - name: EBB_GRACE\n                  value: \"1m\"\n"}},
 		{"cloudrun", CloudRun, "0 3 * * *", Asked{Grace: 5 * time.Second}, []string{"# as set\n                - name: EBB_GRACE\n                  value: \"5s\"\n"}},
+		{"cloudrun", CloudRun, "0 3 * * *", Asked{Grace: 8 * time.Second}, []string{"# as set\n                - name: EBB_GRACE\n                  value: \"8s\"\n"}},
+		{"github", GitHub, "*/5 * * * *", Asked{MaxRuntime: 4*time.Minute + 30*time.Second, Grace: 5 * time.Second}, []string{"there is none between EBB_MAX_RUNTIME 4m30s and the shortest gap of EBB_SCHEDULE, 5m"}},
+		{"github", GitHub, "*/10 * * * *", Asked{MaxRuntime: 9 * time.Minute}, []string{"there is none between EBB_MAX_RUNTIME 9m and the shortest gap of EBB_SCHEDULE, 10m"}},
 		{"github", GitHub, "*/5 * * * *", Asked{}, []string{"timeout-minutes: 4\n", `EBB_MAX_RUNTIME: "3m45s"`, `EBB_GRACE: "7s"`}},
 		{"github", GitHub, "0 3 * * *", Asked{MaxRuntime: 6 * time.Hour}, []string{"EBB_MAX_RUNTIME 6h is no less than the longest job on GitHub's runners, 6h"}},
 	} {
@@ -137,6 +140,30 @@ func TestLimitsElsewhere(t *testing.T) {
 				t.Errorf("%s, %s, %+v: %q is not in\n%s", test.name, test.lines, test.asked, part, text)
 			}
 		}
+	}
+}
+
+// A function's environment is full at its last byte, not before.
+func TestLambdaTakesAFullEnvironment(t *testing.T) {
+	job := exampleJob(t)
+	size := 0
+	for _, v := range job.Settings {
+		size += len(v.Name) + len(v.Value)
+	}
+	for more, want := range map[int]bool{4096 - size: true, 4097 - size: false} {
+		full := exampleJob(t)
+		full.Settings[1].Value += strings.Repeat("x", more)
+		if _, err := Lambda(full); (err == nil) != want {
+			t.Errorf("%d bytes: %v", size+more, err)
+		}
+	}
+}
+
+// On a day on which the clocks skip their hour, lines do not meet.
+func TestLinesDoNotMeetInAnHourThatIsSkipped(t *testing.T) {
+	set := lines(t, "CRON_TZ=Europe/Berlin 30 2 28 3 *\nCRON_TZ=Europe/Berlin */30 2 * 3 *")
+	if at, ok := meet(set[0], set[1], monday); !ok || at != "2028-03-28 02:30 CEST" {
+		t.Errorf("they meet at %s, %v", at, ok)
 	}
 }
 

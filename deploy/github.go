@@ -3,6 +3,7 @@ package deploy
 import (
 	"bytes"
 	_ "embed"
+	"errors"
 	"fmt"
 	"strings"
 	"text/template"
@@ -35,7 +36,7 @@ type workflowTrigger struct {
 
 // GitHub makes a workflow of GitHub Actions.
 func GitHub(j Job) ([]File, error) {
-	if err := j.textual(); err != nil {
+	if err := errors.Join(j.textual(), j.Startable("github")); err != nil {
 		return nil, err
 	}
 	plainTriggers, err := triggers(j, "a trigger of its own on GitHub", func(s schedule.Schedule) (string, error) { return unixCron(s), nil })
@@ -63,12 +64,17 @@ func GitHub(j Job) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
+	build, start, _, err := j.Program.onRunner()
+	if j.Image == "" && err != nil {
+		return nil, err
+	}
 	var made bytes.Buffer
 	err = gitHubTemplate.Execute(&made, map[string]any{
 		"Job": j, "Image": j.Image, "Triggers": triggers, "Secret": secret, "Origins": origins,
 		"Gap":     schedule.Length(limits.Gap),
 		"Minutes": minutes,
-		"Script":  noExpression(gitHubScript(j, origins)),
+		"Build":   build,
+		"Script":  noExpression(gitHubScript(j, start, origins)),
 	})
 	return []File{{j.Name + ".yml", made.String()}}, err
 }
@@ -87,8 +93,8 @@ func wholeMinutes(l limits) (int64, error) {
 }
 
 // gitHubScript is the shell line of the step. It ends in ebb, or docker, in the shell's place, so that signals reach it.
-func gitHubScript(j Job, origins []origin) string {
-	words := []string{`exec "$(go env GOPATH)/bin/ebb"`}
+func gitHubScript(j Job, start string, origins []origin) string {
+	words := []string{"exec " + start}
 	if j.Image != "" {
 		words = []string{"exec docker run --rm --env DATABASE_URL"}
 		for _, o := range origins {
@@ -96,6 +102,9 @@ func gitHubScript(j Job, origins []origin) string {
 		}
 		for _, v := range j.Settings {
 			words = append(words, "--env "+v.Name)
+		}
+		if j.Program.Path != "" {
+			words = append(words, "--entrypoint "+shellWord(j.Program.Path))
 		}
 		words = append(words, shellWord(j.Image))
 	}

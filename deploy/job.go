@@ -15,6 +15,10 @@ type Job struct {
 	Image string
 	// Args are ebb's arguments: run, and a command behind -- where that is the handler.
 	Args []string
+	// Program is what has the handlers in Go; ebb itself where it is the zero Program.
+	Program Program
+	// Commands are those of the queues that runs drain.
+	Commands []Command
 	// Schedule is when runs start, each line in its zone.
 	Schedule schedule.Set
 	// Settings are the variables of the runs, without the limits and without secrets.

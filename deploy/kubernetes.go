@@ -3,6 +3,7 @@ package deploy
 import (
 	"bytes"
 	_ "embed"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ func longestName(pods int) int {
 
 // Kubernetes makes a CronJob, or one for each line of the schedule where the lines never meet.
 func Kubernetes(j Job) ([]File, error) {
-	if err := j.textual(); err != nil {
+	if err := errors.Join(j.textual(), j.Startable("kubernetes")); err != nil {
 		return nil, err
 	}
 	jobs, err := cronJobs(j)

@@ -3,6 +3,7 @@ package deploy
 import (
 	"bytes"
 	_ "embed"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,7 +28,7 @@ const (
 
 // Lambda makes a template for AWS CloudFormation: a function that is one run an invocation, and a schedule for each line.
 func Lambda(j Job) ([]File, error) {
-	if err := j.textual(); err != nil {
+	if err := errors.Join(j.textual(), j.Startable("lambda")); err != nil {
 		return nil, err
 	}
 	if err := lambdaTakes(j); err != nil {
@@ -41,9 +42,10 @@ func Lambda(j Job) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
+	bootstrap, _ := j.Program.bootstrap()
 	var made bytes.Buffer
 	err = lambdaTemplate.Execute(&made, map[string]any{
-		"Job": j, "Image": j.Image, "Triggers": triggers, "Origins": lambdaPlatform.origins(j.Asked, limits),
+		"Job": j, "Image": j.Image, "Triggers": triggers, "Bootstrap": bootstrap, "Origins": lambdaPlatform.origins(j.Asked, limits),
 		"Deadline": seconds(limits.Deadline),
 		"Late":     max(leastAge, seconds(limits.Late)),
 		"Gap":      schedule.Length(limits.Gap),

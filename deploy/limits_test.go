@@ -48,6 +48,13 @@ func TestLimits(t *testing.T) {
 		{"0 3 * * *", Asked{MaxRuntime: 5 * time.Hour, Grace: time.Minute, JobTimeout: 4 * time.Hour}, platform{}, "4h0m0s + 1m0s < 5h0m0s < 5h6m0s < 24h0m0s, late 10m0s"},
 		{"*/30 * * * *", Asked{MaxRuntime: 3 * time.Second}, platform{}, "1s + 750ms < 3s < 5m3s < 30m0s, late 10m0s"},
 
+		{"*/30 * * * *", Asked{Queues: []QueueTimeout{{"EBB_QUEUE_A_TIMEOUT", 25 * time.Minute}, {"EBB_QUEUE_B_TIMEOUT", time.Minute}}}, platform{}, "5m0s + 20s < 27m30s < 28m55s < 30m0s, late 10m0s"},
+
+		// Where two meet there is no time left.
+		{"*/30 * * * *", Asked{MaxRuntime: 10 * time.Minute, JobTimeout: 9*time.Minute + 40*time.Second}, platform{}, "EBB_JOB_TIMEOUT 9m40s and EBB_GRACE 20s together are no less than EBB_MAX_RUNTIME 10m: shorten them"},
+		{"*/20 * * * *", Asked{MaxRuntime: 19*time.Minute + 40*time.Second}, platform{}, "EBB_MAX_RUNTIME 19m40s and EBB_GRACE 20s together leave no time before the end of the shortest gap of EBB_SCHEDULE, 20m (2026-11-29 23:40 UTC to 2026-11-30 00:00 UTC): shorten them, or unset EBB_MAX_RUNTIME, and it is derived"},
+		{"*/20 * * * *", job(19*time.Minute + 20*time.Second), platform{}, "EBB_JOB_TIMEOUT 19m20s and EBB_GRACE 20s together are too long for a run within the shortest gap of EBB_SCHEDULE, 20m (2026-11-29 23:40 UTC to 2026-11-30 00:00 UTC): shorten them"},
+		{"@hourly", Asked{MaxRuntime: 14*time.Minute + 58*time.Second, Grace: time.Second, JobTimeout: 14*time.Minute + 55*time.Second}, lambda, "EBB_JOB_TIMEOUT 14m55s and EBB_GRACE 1s together are no less than 14m56s, what the platform's limit of 15m leaves a run: shorten them"},
 		{"*/20 * * * *", Asked{MaxRuntime: 19*time.Minute + 59*time.Second}, platform{}, "EBB_MAX_RUNTIME 19m59s and EBB_GRACE 20s together leave no time before the end of the shortest gap of EBB_SCHEDULE, 20m (2026-11-29 23:40 UTC to 2026-11-30 00:00 UTC): shorten them, or unset EBB_MAX_RUNTIME, and it is derived"},
 		{"*/30 * * * *", Asked{MaxRuntime: time.Hour}, platform{}, "EBB_MAX_RUNTIME 1h is no less than the shortest gap of EBB_SCHEDULE, 30m (2026-11-29 23:30 UTC to 2026-11-30 00:00 UTC): shorten it, or unset it, and it is derived"},
 		{"0 * * * *", Asked{MaxRuntime: 20 * time.Minute}, lambda, "EBB_MAX_RUNTIME 20m is no less than the longest timeout of a function, 15m: shorten it, or unset it, and it is derived"},

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"text/template"
 	"unicode"
@@ -27,7 +28,7 @@ var (
 // Systemd makes a service, which is a run, and the timer that starts it. All lines of the schedule are in the one timer,
 // so they may meet.
 func Systemd(j Job) ([]File, error) {
-	if err := errors.Join(j.textual(), j.systemdTakes()); err != nil {
+	if err := errors.Join(j.textual(), j.systemdTakes(), j.Startable("systemd")); err != nil {
 		return nil, err
 	}
 	if err := j.summaryIn("/tmp/", "the journal has the summary"); err != nil {
@@ -37,8 +38,12 @@ func Systemd(j Job) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
+	program, _, err := j.Program.onMachine()
+	if err != nil {
+		return nil, err
+	}
 	values := map[string]any{
-		"Job": j, "Gap": schedule.Length(limits.Gap), "Origins": j.Asked.origins(limits),
+		"Job": j, "Program": program, "Name": path.Base(program), "Directory": path.Dir(program), "Gap": schedule.Length(limits.Gap), "Origins": j.Asked.origins(limits),
 		"Deadline": seconds(limits.Deadline), "Stop": seconds(limits.Grace) + afterGrace,
 		"Calendar": calendarLines(j.Schedule), "Zones": inZones(j.Schedule),
 	}

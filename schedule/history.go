@@ -41,7 +41,7 @@ func (set Set) Compare(starts []time.Time) History {
 		}
 		h.Gaps.Count++
 	}
-	times := set.Between(h.From.Add(-late), h.To.Add(early))
+	times := set.Between(h.From.Add(-late), h.To.Add(early+1)) // its end is no part of it
 	met := make([]bool, len(times))
 	for _, start := range starts {
 		i, found := slices.BinarySearchFunc(times, start.Add(early), time.Time.Compare)

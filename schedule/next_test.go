@@ -82,8 +82,9 @@ func TestNextIsRobfigs(t *testing.T) {
 		want := from
 		n := 0
 		for got := range s.fires(from.Unix(), never) {
-			if want = theirs.Next(want); want.IsZero() {
-				break // they look no further than five years
+			before := want
+			if want = theirs.Next(want); want.IsZero() || !want.After(before) {
+				break // they look no further than five years, and where clocks go back over a midnight they stay
 			}
 			if !s.at(got).Equal(want) {
 				t.Fatalf("seed %d: %s from %v: run %d is %v, want %v", seed, text, from, n, s.at(got), want)

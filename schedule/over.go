@@ -2,10 +2,33 @@ package schedule
 
 import "time"
 
-// over is the Next of robfig/cron's SpecSchedule, step by step, with two differences: it does not give up after five
+// over is the Next of robfig/cron's SpecSchedule, except where that is not later: in some zones it gives the same time for
+// ever when clocks go back over a midnight. There the clock on the wall is looked at minute by minute.
+func (s *Schedule) over(after int64) (int64, bool) {
+	for limit := after + decades*366*aDay; after < limit; {
+		next, ok := s.step(after)
+		if !ok || next > after {
+			return next, ok
+		}
+		t := s.at(after)
+		for day := after + aDay; after < day; after = t.Unix() {
+			if t = t.Add(time.Duration(aMinute-t.Second()) * time.Second); s.matches(t) {
+				return t.Unix(), true
+			}
+		}
+	}
+	return 0, false
+}
+
+// matches says whether the fields have what the clock on the wall shows.
+func (s *Schedule) matches(t time.Time) bool {
+	return t.Second() == 0 && s.spec.Minute>>t.Minute()&1 != 0 && s.spec.Hour>>t.Hour()&1 != 0 && s.hasDay(t)
+}
+
+// step is the Next of robfig/cron's SpecSchedule, step by step, with two differences: it does not give up after five
 // years, and it ends in zones that left out a whole day, as Samoa did in 2011, where robfig/cron tries the same day for
 // ever. A test holds it to the original.
-func (s *Schedule) over(after int64) (int64, bool) {
+func (s *Schedule) step(after int64) (int64, bool) {
 	t := s.at(after).Add(time.Second)
 	zone := t.Location()
 	limit := t.Year() + decades

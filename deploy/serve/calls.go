@@ -11,7 +11,8 @@ import (
 // calls is what is answered to requests.
 type calls struct {
 	Service
-	turns *turns
+	turns     *turns
+	strangers *tally
 }
 
 func (c *calls) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -24,6 +24,13 @@
 //
 // A caller who goes away ends no run. Every other path is a 404, every other method a 405.
 //
+// # Strangers
+//
+// Whoever reaches the port must not harm a run. At most 256 connections are taken at once, and no more than leave the files
+// that a run needs under the limit of open files. At that bound the one that is idle for longest is closed, and others wait
+// only while all have a request. One that sends nothing is closed after ten seconds in any case, one that sends nothing
+// more after a minute. What strangers cause is logged once, and from then on counted: a line a minute.
+//
 // # A function
 //
 // With [Service.Function] a run is what the answer to a request is, as on Cloud Run: a POST to any path is a call, and a

@@ -1,8 +1,10 @@
 package serve
 
 import (
+	"container/list"
 	"context"
 	"errors"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -22,6 +24,8 @@ type Service struct {
 	Token func() (string, error)
 	// Function has a run belong to the requests that wait for it; see the package.
 	Function bool
+	// RunFiles is how many files a run may have open at once. Connections leave so many free.
+	RunFiles int
 	// Log gets what happens. It must be set.
 	Log *slog.Logger
 }
@@ -58,12 +62,20 @@ func (s Service) Serve(ctx context.Context, l net.Listener) (last Result, err er
 		}
 		return result
 	}}
+	strangers := &tally{log: s.Log}
+	defer strangers.end()
+	room := &room{most: connections(fileLimit(), s.RunFiles), open: map[net.Conn]*list.Element{}}
+	room.full = func() {
+		strangers.note(slog.LevelWarn, "as many requests are open as ebb takes at once: others wait", "connections", room.most)
+	}
+	l = room.bounded(l)
 	server := &http.Server{
-		Handler:           &calls{Service: s, turns: t},
+		Handler:           &calls{Service: s, turns: t, strangers: strangers},
 		ReadHeaderTimeout: headerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    mostHeader,
-		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
+		ErrorLog:          log.New(strangers, "", 0),
+		ConnState:         room.changed,
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()

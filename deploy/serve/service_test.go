@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	schedules "github.com/seed829e008e/ebb/schedule"
 )
 
 func TestCall(t *testing.T) {
@@ -33,6 +35,23 @@ func TestCall(t *testing.T) {
 		r.want(r.ask("POST", "/run", nil), 200, "empty")
 		if r.runs.Load() != 3 {
 			t.Errorf("%d runs", r.runs.Load())
+		}
+	})
+}
+
+// A zone whose clocks go back over a midnight has no run begin again and again.
+func TestScheduleOverChangesOfClocks(t *testing.T) {
+	line, err := schedules.Parse("CRON_TZ=America/St_Johns 1 0 * 10 *")
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(s *Service) { s.Next = line.Next })
+		end := time.Date(2006, 11, 1, 12, 0, 0, 0, time.UTC)
+		want := len(line.Between(time.Now(), end))
+		time.Sleep(time.Until(end))
+		if got := int(r.runs.Load()); got != want || got < 7*31 {
+			t.Errorf("%d runs in seven Octobers, want %d", got, want)
 		}
 	})
 }
@@ -163,6 +182,7 @@ func TestCallerWhoGoesAway(t *testing.T) {
 			t.Errorf("%d runs", r.runs.Load())
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		r.want(r.ask("GET", "/healthz", nil), 200, `"idle"`)
 	})
 }

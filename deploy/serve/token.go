@@ -3,6 +3,7 @@ package serve
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"log/slog"
 	"net/http"
 	"strings"
 )
@@ -17,11 +18,11 @@ func (c *calls) admit(r *http.Request) (status int, why string) {
 	}
 	token, err := c.Token()
 	if err != nil {
-		c.Log.Error("a call was refused, since the token cannot be read", "error", err)
+		c.strangers.note(slog.LevelError, "a call was refused, since the token cannot be read", "error", err)
 		return http.StatusServiceUnavailable, "ebb cannot read its token; see its log"
 	}
 	if !bears(r.Header.Get("Authorization"), token) {
-		c.Log.Info("a call without the right token was refused", "from", r.RemoteAddr)
+		c.strangers.note(slog.LevelInfo, "a call without the right token was refused", "from", r.RemoteAddr)
 		return http.StatusUnauthorized, "send the header Authorization: Bearer <token>, with the token that ebb has from EBB_TOKEN or EBB_TOKEN_FILE"
 	}
 	return 0, ""

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -44,7 +45,11 @@ not set are derived from the shortest gap of the schedule: job timeout + grace <
 < gap. What does not fit, and a schedule that the platform does not know, is refused.
 
 DATABASE_URL is referred to and never printed: it comes from the platform's own store, under the name that --name gives,
-and the files say how to put it there. The handlers' command lines are printed as they are: keep secrets out of them.`,
+and the files say how to put it there. The handlers' command lines are printed as they are: keep secrets out of them. Those
+that a run would not find there, being relative or in a directory that it does not see, are refused.
+
+Where handlers are in the program itself, --program says what it is on the platform: its path on the machine (systemd), in
+the image, or for lambda on this machine; the main package in the repository (github, without an image).`,
 		Example: `  EBB_SCHEDULE='*/20 * * * *' EBB_QUEUE_EMAIL_COMMAND=/app/send-email ebb manifest kubernetes --image registry.example.com/shop-jobs:3
   ebb manifest systemd --schedule '*/20 * * * *' --output . --queue email -- /usr/local/bin/send-email`,
 		ValidArgs: names,
@@ -60,6 +65,7 @@ and the files say how to put it there. The handlers' command lines are printed a
 	f := manifestFlags{}
 	flags.StringVar(&f.name, "name", "ebb", "name of what is made, and of the secret that it refers to")
 	flags.StringVar(&f.image, "image", "", "container image with ebb as its entry point, and the commands in it")
+	flags.StringVar(&f.program, "program", "", "program with the handlers: its path there, or its Go package (github)")
 	f.pods = 1
 	p.number(flags, &f.pods, "pods", "kubernetes: pods that work on a backlog side by side")
 	flags.StringVar(&f.output, "output", "", "write the files into this directory instead of printing them")
@@ -76,8 +82,8 @@ and the files say how to put it there. The handlers' command lines are printed a
 
 // A manifestFlags is what manifest's own flags say.
 type manifestFlags struct {
-	name, image, output string
-	pods                int
+	name, image, program, output string
+	pods                         int
 }
 
 // goodName is what every platform takes for a name; 52 is the most that a CronJob may have.
@@ -86,8 +92,17 @@ var goodName = regexp.MustCompile(`^[a-z]([a-z0-9-]{0,50}[a-z0-9])?$`)
 func (p *program) manifest(t target, by given, behind dash, f manifestFlags) error {
 	c, _, queues, err := p.settings(by, behind, false)
 	job, mistakes := p.job(c, by, behind, f)
-	_, wrong := c.drained(queues, behind, by.named())
+	drained, wrong := c.drained(queues, behind, by.named())
 	mistakes = append(append(mistakes, wrong...), c.wrongBackoffs(p, queues)...)
+	if err == nil && t.name != "" {
+		job.Program = programOf(drained, f.program)
+		for _, q := range drained {
+			if q.args != nil {
+				job.Commands = append(job.Commands, deploy.Command{Setting: q.origin, Args: q.args})
+			}
+		}
+		mistakes = append(mistakes, job.Startable(t.name))
+	}
 	if t.name != "" && f.image != "" && !t.images {
 		mistakes = append(mistakes, fmt.Errorf("--image: %s starts no images; leave it out", t.name))
 	}
@@ -102,12 +117,28 @@ func (p *program) manifest(t target, by given, behind dash, f manifestFlags) err
 		return asUsage(fmt.Errorf("%s: %w", t.name, err))
 	}
 	log := p.logger(c)
+	for _, text := range job.Assumed(t.name) {
+		log.Warn(text)
+	}
 	p.warnOfSchedule(job, log)
 	p.warnNeverSleeps(c, log)
 	if len(queues) == 0 && behind == nil {
 		log.Warn("no queue has a handler in these settings, so that runs will be refused; set for example EBB_QUEUE_EMAIL_COMMAND=./send-email")
 	}
 	return p.deliver(files, f.output)
+}
+
+// programOf is what runs have to start: a program with handlers in Go knows its own name.
+func programOf(drained []queue, named string) deploy.Program {
+	program := deploy.Program{Path: named}
+	if slices.ContainsFunc(drained, func(q queue) bool { return q.Handler != nil }) {
+		program.Handlers = true
+		program.Own = strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
+		if info, ok := debug.ReadBuildInfo(); ok {
+			program.Package = info.Path
+		}
+	}
+	return program
 }
 
 // job is what the settings come to, and all that is wrong with them for a manifest.

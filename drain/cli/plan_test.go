@@ -195,3 +195,11 @@ func TestPictureFits(t *testing.T) {
 		}
 	}
 }
+
+// Where clocks go back over a midnight, robfig/cron gives the same time for ever.
+func TestPlanOverAMidnightTwice(t *testing.T) {
+	got := setup{}.ebb("plan", "CRON_TZ=America/St_Johns 1 0 * * *", "--from", "2006-10-28")
+	if got.status != 0 || !strings.Contains(got.stdout, "2006-10-28") {
+		t.Errorf("exit %d, %s%s", got.status, got.stdout, got.stderr)
+	}
+}

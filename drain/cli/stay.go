@@ -10,12 +10,17 @@ import (
 	"github.com/seed829e008e/ebb/deploy/serve"
 )
 
+// filesPerHandler is the most files that ebb has open for one at work: while a command starts, three pipes with both their
+// ends, what tells whether it started, and the process itself.
+const filesPerHandler = 16
+
 // stay has a service do runs until a signal, or until one of them left a handler behind. Each run is over when its time is,
 // where there is a bound besides its budget.
 func (p *program) stay(ctx context.Context, s serve.Service, r prepared, bound time.Duration, l net.Listener) error {
 	r.resident = true
 	var last error
 	s.Log = r.config.Log
+	s.RunFiles = filesPerHandler * r.config.WithDefaults().Concurrency
 	s.Run = func(ctx context.Context) serve.Result {
 		started := time.Now()
 		if bound > 0 {
