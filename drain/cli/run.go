@@ -74,9 +74,8 @@ func (p *program) prepare(by given, behind dash) (prepared, error) {
 	if readable { // else it would find fault with defaults that nobody asked for
 		mistakes = append(mistakes, checked(config, mistakes)...)
 	}
-	if c.SummaryFile != "" && len(mistakes) == 0 {
-		// Emptied now, so that a run which dies leaves no summary of an earlier one.
-		if err := os.WriteFile(c.SummaryFile, nil, 0o644); err != nil {
+	if c.SummaryFile != "" {
+		if err := summaryFile(c.SummaryFile).check(); err != nil {
 			mistakes = append(mistakes, fmt.Errorf("EBB_SUMMARY_FILE cannot be written: %w", err))
 		}
 	}

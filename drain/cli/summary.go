@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -72,8 +71,7 @@ func (p *program) summarize(c Config, r drain.Report, warn func(string, ...any))
 	if c.SummaryFile == "" {
 		return
 	}
-	// In place, for the file may be a mount of its own, as a termination log is.
-	if err := os.WriteFile(c.SummaryFile, line, 0o644); err != nil {
+	if err := summaryFile(c.SummaryFile).write(line); err != nil {
 		warn("EBB_SUMMARY_FILE: the summary could not be written", "error", err)
 	}
 }
