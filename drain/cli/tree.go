@@ -36,22 +36,17 @@ Start with: ebb demo`,
 		p.planCommand(), p.awakeCommand(), p.manifestCommand(), p.serveCommand(), p.demoCommand(), p.versionCommand())
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true
-		if check := c.Args; check != nil {
-			c.Args = func(c *cobra.Command, args []string) error { return asUsage(check(c, args)) }
+		takesArguments(c)
+	}
+	root.SetHelpCommand(helpCommand())
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.Args, completion.RunE = knownCommand, func(c *cobra.Command, _ []string) error { return c.Help() }
+		for _, shell := range completion.Commands() {
+			takesArguments(shell)
 		}
 	}
-	root.Args = func(c *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return nil
-		}
-		if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-			return wrong("there is no command %q; did you mean %s?", args[0], near[0])
-		}
-		if strings.Contains(args[0], "://") { // it may hold a secret
-			return wrong("a URL is no command; set DATABASE_URL, and see ebb --help")
-		}
-		return wrong("there is no command %q; see ebb --help", args[0])
-	}
+	root.Args = knownCommand
 	root.RunE = func(c *cobra.Command, _ []string) error {
 		if environment(p.environ)[lambda.Variable] != "" {
 			return p.lambda(c.Context())
@@ -62,6 +57,27 @@ Start with: ebb demo`,
 		return c.Help()
 	}
 	return root
+}
+
+// takesArguments makes what is wrong with a command's arguments a mistake in what was typed.
+func takesArguments(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(c *cobra.Command, args []string) error { return asUsage(check(c, args)) }
+	}
+}
+
+// knownCommand refuses what was meant for a command of c, which has none of that name.
+func knownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		return wrong("there is no command %q; did you mean %s?", args[0], near[0])
+	}
+	if strings.Contains(args[0], "://") { // it may hold a secret
+		return wrong("a URL is no command; set DATABASE_URL, and see ebb --help")
+	}
+	return wrong("there is no command %q; see %s --help", args[0], c.CommandPath())
 }
 
 // noArguments is cobra.NoArgs with an error that takes nothing for a command.
