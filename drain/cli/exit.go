@@ -82,9 +82,9 @@ func (r runEnd) why() string {
 	case r.strict && r.report.FailedForGood > 0:
 		return fmt.Sprintf("jobs that failed for good: %d", r.report.FailedForGood)
 	case r.strict && r.report.DueLeft > 0:
-		return fmt.Sprintf("due jobs that are left: %d", r.report.DueLeft)
+		return "due jobs that are left: " + counted(r.report.DueLeft)
 	}
-	return "the run did not come to look what is left"
+	return "the run did not get to look at what is left"
 }
 
 func isRun(err error) bool { return errors.As(err, new(runEnd)) }

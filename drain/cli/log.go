@@ -2,9 +2,14 @@ package cli
 
 import "log/slog"
 
-// logger writes to standard error: text for people, JSON for what collects logs.
+// logger writes to standard error: text for people, JSON for what collects logs. Times are in UTC, as everywhere else.
 func (p *program) logger(c Config) *slog.Logger {
-	options := &slog.HandlerOptions{Level: slog.Level(c.LogLevel)}
+	options := &slog.HandlerOptions{Level: slog.Level(c.LogLevel), ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Value.Kind() == slog.KindTime {
+			a.Value = slog.TimeValue(a.Value.Time().UTC())
+		}
+		return a
+	}}
 	if c.Log == "text" || c.Log == "" && p.stderr.isTerminal {
 		return slog.New(slog.NewTextHandler(p.stderr, options))
 	}
