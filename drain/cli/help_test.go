@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
 func TestHelp(t *testing.T) {
@@ -80,6 +82,12 @@ func TestLogTimes(t *testing.T) {
 		if !regexp.MustCompile(want).MatchString(b.String()) {
 			t.Errorf("%s: %s", form, b.String())
 		}
+	}
+
+	url := schematest.New(t)
+	do(t, schematest.Connect(t, url), `insert into ebb.jobs (payload, run_at) values ('{}', '2099-01-31 09:00+01')`)
+	if got := (setup{env: map[string]string{"DATABASE_URL": url}}).ebb("run", "--", "sh"); !strings.Contains(got.stdout, `"next_due_at":"2099-01-31T08:00:00Z"`) {
+		t.Errorf("exit %d, %s%s", got.status, got.stdout, got.stderr)
 	}
 }
 
