@@ -2,13 +2,9 @@ package cli
 
 import (
 	"encoding/json"
-	"regexp"
 	"runtime"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
 func TestHelp(t *testing.T) {
@@ -67,27 +63,6 @@ func TestCompletion(t *testing.T) {
 		if got := (setup{}).ebb("completion", shell); got.status != 0 || got.stdout == "" {
 			t.Errorf("%s: exit %d, %s", shell, got.status, got.stderr)
 		}
-	}
-}
-
-// A time is written in one way, wherever it comes from: as RFC 3339 in UTC.
-func TestLogTimes(t *testing.T) {
-	at := time.Date(2026, 1, 31, 9, 0, 0, 0, time.FixedZone("elsewhere", 3600))
-	local := time.Local
-	time.Local = at.Location()
-	defer func() { time.Local = local }()
-	for form, want := range map[string]string{"json": `"time":"2[^"]+Z",.*"at":"2026-01-31T08:00:00Z"`, "text": `^time=2\S+Z .*at=2026-01-31T08:00:00.000Z\n$`} {
-		var b buffer
-		(&program{stderr: newScreen(&b)}).logger(Config{Log: logFormat(form)}).With("in", "x").Info("hello", "at", at)
-		if !regexp.MustCompile(want).MatchString(b.String()) {
-			t.Errorf("%s: %s", form, b.String())
-		}
-	}
-
-	url := schematest.New(t)
-	do(t, schematest.Connect(t, url), `insert into ebb.jobs (payload, run_at) values ('{}', '2099-01-31 09:00+01')`)
-	if got := (setup{env: map[string]string{"DATABASE_URL": url}}).ebb("run", "--", "sh"); !strings.Contains(got.stdout, `"next_due_at":"2099-01-31T08:00:00Z"`) {
-		t.Errorf("exit %d, %s%s", got.status, got.stdout, got.stderr)
 	}
 }
 
