@@ -60,6 +60,7 @@ func TestExplained(t *testing.T) {
 		{fmt.Errorf("look: %w", denied), "look: ERROR: permission denied (SQLSTATE 42501); grant that to the role: the README lists what it needs"},
 		{fmt.Errorf("look: %w; do as the owner", denied), "look: ERROR: permission denied (SQLSTATE 42501); do as the owner"},
 		{reworded{"said", denied}, "said"},
+		{reworded{"said (SQLSTATE 42501)", denied}, "said (SQLSTATE 42501)"},
 		{errors.New("two\nlines"), "two\nlines"},
 	} {
 		got := Explained(c.err)

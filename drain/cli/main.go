@@ -46,10 +46,9 @@ func Main(args, environ []string, stdin io.Reader, stdout, stderr io.Writer, han
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	defer signal.Stop(signals)
-	// Whoever stops reading the log must not end a run in the middle, nor a file that may not grow: with this the write
-	// fails instead.
+	// Whoever stops reading the log must not end a run in the middle: with this a write to it fails instead.
 	broken := make(chan os.Signal, 1)
-	signal.Notify(broken, syscall.SIGPIPE, tooLarge)
+	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
 	return p.main(args, signals)
 }

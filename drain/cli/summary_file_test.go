@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -44,6 +45,7 @@ func TestSummaryFileOfEveryKind(t *testing.T) {
 	must(os.Symlink("nothing", in("dangling")))
 	must(os.Symlink("pipe", in("link to a pipe")))
 	must(os.Symlink("link", in("link to a link")))
+	must(os.Symlink("/proc/self/fd/1", in("stdout"))) // what /dev/stdout is
 	socket, err := net.Listen("unix", in("socket"))
 	must(err)
 	defer socket.Close()
@@ -51,8 +53,8 @@ func TestSummaryFileOfEveryKind(t *testing.T) {
 	for _, test := range []struct{ name, says string }{
 		{in("pipe"), "is a named pipe"}, {in("socket"), "is a socket"}, {in("folder"), "is a directory"},
 		{in("link"), "is a symbolic link"}, {in("dangling"), "is a symbolic link"}, {in("link to a pipe"), "is a symbolic link"},
-		{in("link to a link"), "is a symbolic link"}, {"/dev/full", "is a device"}, {"/dev/null", "is a device"},
-		{"/dev/stdout", "is a symbolic link"}, {in("no") + "/summary", "no such file or directory"},
+		{in("link to a link"), "is a symbolic link"}, {in("stdout"), "is a symbolic link"}, {device(t, dir), "is a device"},
+		{in("no") + "/summary", "no such file or directory"},
 		{victim + "/summary", "not a directory"}, {in(strings.Repeat("n", 300)), "file name too long"},
 	} {
 		s := begin([]string{"DATABASE_URL=" + nowhere}, nil, nil, "run", "--connect-timeout", "50ms", "--summary-file", test.name, "--", "sh")
@@ -90,6 +92,24 @@ func TestSummaryFileOfEveryKind(t *testing.T) {
 	if len(left) > 0 || err != nil {
 		t.Errorf("left beside it: %v", left)
 	}
+}
+
+// device is one that a test may lose: where root runs it, one of the machine's would be replaced if that is what fails.
+func device(t *testing.T, dir string) string {
+	t.Helper()
+	const null = "/dev/null"
+	if os.Getuid() != 0 {
+		return null
+	}
+	info, err := os.Stat(null)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "device")
+	if err := syscall.Mknod(name, syscall.S_IFCHR|0o666, int(info.Sys().(*syscall.Stat_t).Rdev)); err != nil {
+		schematest.Missing(t, "root", "a device cannot be made here: "+err.Error())
+	}
+	return name
 }
 
 // A run that cannot write its summary says so, ends as it would have, and leaves what was there.
@@ -147,8 +167,9 @@ func TestSummaryFileOnAMount(t *testing.T) {
 		if out, err := exec.Command("unshare", "--mount", "true").CombinedOutput(); err != nil {
 			schematest.Missing(t, "root", "nothing can be mounted here: "+string(out))
 		}
-		c := exec.Command("unshare", "--mount", "sh", "-ec", `mount -t tmpfs -o size=16k tmpfs "$TEST_MOUNTED"
+		c := exec.Command("unshare", "--mount", "sh", "-ec", `mount -t tmpfs -o size=16k,nr_inodes=12 tmpfs "$TEST_MOUNTED"
 			cd "$TEST_MOUNTED"; printf old >log; printf old >elsewhere; touch mounted; mount --bind elsewhere mounted
+			mkdir roomy; mount -t tmpfs tmpfs roomy; touch roomy/mounted; mount --bind elsewhere roomy/mounted
 			exec "$0" -test.run '^TestSummaryFileOnAMount$' -test.v`, os.Args[0])
 		c.Env = append(os.Environ(), "TEST_MOUNTED="+t.TempDir())
 		if out, err := c.CombinedOutput(); err != nil {
@@ -178,7 +199,9 @@ func TestSummaryFileOnAMount(t *testing.T) {
 		}
 	}
 	large := []byte(strings.Repeat("x", 3*os.Getpagesize()))
-	for f, want := range map[summaryFile]string{mounted: "a shorter one", beside: "old"} {
+	// In a folder with room the file is found not to be replaceable, and then not to be large enough.
+	roomy := summaryFile(filepath.Join(dir, "roomy", "mounted"))
+	for f, want := range map[summaryFile]string{mounted: "a shorter one", beside: "old", roomy: "a shorter one"} {
 		if err := f.check(); err != nil {
 			t.Errorf("a run does not have to wait for room: %v", err)
 		}
@@ -187,9 +210,40 @@ func TestSummaryFileOnAMount(t *testing.T) {
 		}
 		has(f, want)
 	}
-	// In a folder that may not be written to, the file may.
-	if err := syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY|syscall.MS_BIND, ""); err != nil {
+	// Without room for a new name nothing is written in place either.
+	var names []string
+	for i := range 100 {
+		name := filepath.Join(dir, strings.Repeat("n", i+1))
+		if os.WriteFile(name, nil, 0o600) != nil {
+			break
+		}
+		names = append(names, name)
+	}
+	if err := beside.check(); err != nil {
+		t.Errorf("a run does not have to wait for room: %v", err)
+	}
+	if err := beside.write([]byte("new")); err == nil || !strings.Contains(err.Error(), "no space left on device") {
+		t.Errorf("without room for a name: %v", err)
+	}
+	has(beside, "old")
+	// The other name of a file that cannot be replaced is somebody else's.
+	for _, name := range append(names, filepath.Join(dir, "filling")) {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Link(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "other")); err != nil {
 		t.Fatal(err)
+	}
+	if err := mounted.write([]byte("short")); err == nil || !strings.Contains(err.Error(), "another name") {
+		t.Error(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "other")); err != nil {
+		t.Fatal(err)
+	}
+	// In a folder that may not be written to, the file may.
+	if out, err := exec.Command("mount", "-o", "remount,bind,ro", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	if err := mounted.write([]byte("short")); err != nil {
 		t.Error(err)
@@ -197,5 +251,56 @@ func TestSummaryFileOnAMount(t *testing.T) {
 	has(mounted, "short")
 	if err := beside.check(); err == nil || !strings.Contains(err.Error(), "read-only file system") {
 		t.Error(err)
+	}
+}
+
+// Where the folder belongs to somebody else, as /dev does, a file that may be written is written in place.
+func TestSummaryFileInAFolderOfOthers(t *testing.T) {
+	dir := tempDir(t)
+	file := filepath.Join(dir, "summary")
+	if err := errors.Join(os.WriteFile(file, []byte("old"), 0o666), os.Chmod(file, 0o666), os.Chmod(dir, 0o555)); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(dir, 0o755)
+	defer asNobody(t)()
+	f := summaryFile(file)
+	if err := errors.Join(f.check(), f.write([]byte("new and longer"))); err != nil {
+		t.Error(err)
+	}
+	isOnly(t, file, "new and longer")
+	if err := summaryFile(filepath.Join(dir, "another")).check(); err == nil || !strings.Contains(err.Error(), "permission denied") {
+		t.Error(err)
+	}
+}
+
+// What takes the file's place between the look and the write is not written to, and not waited for.
+func TestSummaryFileReplacedMeanwhile(t *testing.T) {
+	file := filepath.Join(tempDir(t), "summary")
+	f := summaryFile(file)
+	for what, replace := range map[string]func() error{
+		"another file":   func() error { return os.WriteFile(file, []byte("kept"), 0o600) },
+		"a link to it":   func() error { return os.Symlink(file+".old", file) },
+		"a pipe":         func() error { return syscall.Mkfifo(file, 0o600) },
+		"a pipe to fill": func() error { return errors.Join(syscall.Mkfifo(file, 0o222), os.Chmod(file, 0o222)) },
+		"nothing":        func() error { return nil },
+	} {
+		os.Remove(file)
+		if err := os.WriteFile(file, []byte("kept"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		old, err := f.look()
+		if err := errors.Join(err, os.Rename(file, file+".old"), replace()); err != nil {
+			t.Fatal(err)
+		}
+		back := func() {}
+		if what == "a pipe to fill" { // which root could read as well
+			back = asNobody(t)
+		}
+		in, err := f.open(old)
+		back()
+		if err == nil {
+			in.Close()
+			t.Errorf("%s is opened", what)
+		}
 	}
 }
