@@ -85,14 +85,14 @@ func kindOf(mode fs.FileMode) string {
 	return "no plain file"
 }
 
-// beside makes the file that takes the place of the old one, with the rights of that.
+// beside makes the file that takes the place of the old one, with the rights of that; but nobody else may write to it.
 func (f summaryFile) beside(old fs.FileInfo) (*os.File, error) {
 	name := filepath.Join(filepath.Dir(string(f)), ".ebb-summary-"+rand.Text())
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil || old == nil {
 		return file, err
 	}
-	if err := file.Chmod(old.Mode().Perm()); err != nil {
+	if err := file.Chmod(old.Mode().Perm() &^ 0o022); err != nil {
 		return nil, errors.Join(err, file.Close(), os.Remove(name))
 	}
 	return file, nil

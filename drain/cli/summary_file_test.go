@@ -85,8 +85,13 @@ func TestSummaryFileOfEveryKind(t *testing.T) {
 	if text, _ := os.ReadFile(victim); string(text) != old {
 		t.Errorf("the file of a hard link has %q", text)
 	}
-	if info, err := os.Stat(in("old")); err != nil || info.Mode() != 0o640 {
-		t.Errorf("its rights are %v now, %v", info.Mode(), err)
+	for was, is := range map[os.FileMode]os.FileMode{0o640: 0o640, 0o600: 0o600, 0o666: 0o644} {
+		if err := errors.Join(os.Chmod(in("old"), was), summaryFile(in("old")).write([]byte("new"))); err != nil {
+			t.Error(err)
+		}
+		if info, err := os.Stat(in("old")); err != nil || info.Mode() != is {
+			t.Errorf("its rights were %v and are %v, %v", was, info.Mode(), err)
+		}
 	}
 	left, err := filepath.Glob(in(".*"))
 	if len(left) > 0 || err != nil {

@@ -59,7 +59,7 @@ func (p *pipes) serve(payload []byte, stdout, stderr func(line string)) {
 func read(from io.Reader, into *lines, tail io.Writer) {
 	to := io.MultiWriter(into, tail)
 	// An error is the end as well: finish wants no more of the pipe than what is in it.
-	if _, err := io.Copy(to, from); errors.Is(err, os.ErrDeadlineExceeded) {
+	if _, err := io.Copy(to, from); os.IsTimeout(err) {
 		rest(from, to)
 	}
 	into.close()
