@@ -212,7 +212,7 @@ func (r *rig) counted(do func()) (exchanges, connections int64) {
 
 func needDirect(t *testing.T) {
 	if os.Getenv("TEST_POOLER") != "" {
-		t.Skip("through a pooler the server's counters and sessions are the pooler's")
+		t.Skip("NOT TESTED THROUGH THE POOLER: the server's counters and sessions are the pooler's")
 	}
 }
 

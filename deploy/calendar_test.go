@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed829e008e/ebb/schedule"
+	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
 func TestCalendar(t *testing.T) {
@@ -166,6 +167,6 @@ func tool(t *testing.T, name string) string {
 			return path
 		}
 	}
-	t.Skipf("NOT TESTED: %s is not installed, and what is made for systemd is not held against systemd; it is in Debian's package systemd", name)
+	schematest.Missing(t, "systemd", name+" is not installed, and what is made for systemd is not held against systemd (Debian: apt-get install systemd)")
 	return ""
 }

@@ -134,7 +134,7 @@ func insert(ctx context.Context, db DB, schema string, jobs []NewJob) (inserted,
 	case errors.As(err, &pg) && pg.Code == "42P01": // undefined_table, also where the schema is missing
 		return 0, 0, reworded{fmt.Sprintf("schema %s has no jobs table; run: ebb migrate", schema), errors.Join(ErrRefused, err)}
 	case err != nil:
-		return 0, 0, fmt.Errorf("enqueueing: %w", err)
+		return 0, 0, reworded{"enqueueing: " + brief(err) + hint(err), err}
 	}
 	return inserted, first, nil
 }

@@ -9,6 +9,20 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
+// Explained gives an error of the database the text in which a run tells it: with what the server said in detail, where
+// that shows nothing of a row, and with what to do about it. The error stays in the chain. Other errors are as they were.
+func Explained(err error) error {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) || errors.As(err, new(reworded)) {
+		return err
+	}
+	text := brief(err)
+	if strings.HasSuffix(err.Error(), "(SQLSTATE "+pg.Code+")") { // else somebody who knows more has said what to do
+		text += hint(err)
+	}
+	return reworded{text, err}
+}
+
 // hint says what to do about errors that users meet first.
 func hint(err error) string {
 	var pg *pgconn.PgError
@@ -21,7 +35,7 @@ func hint(err error) string {
 		return "; ebb may open no more files: raise ulimit -n (LimitNOFILE= in a systemd unit), or lower EBB_CONCURRENCY"
 	case errors.Is(err, syscall.ENFILE):
 		return "; this machine has no more open files: raise fs.file-max"
-	case isTLS(err):
+	case isTLS(errors.New(brief(err))): // and not a try before the one that counts
 		return hintOfTLS(err)
 	}
 	return ""
@@ -54,7 +68,9 @@ func hintOf(pg *pgconn.PgError) string {
 	case "42501":
 		return "; grant that to the role: the README lists what it needs"
 	case "42P01", "42703", "3F000": // at its start a run says of the schema what is wrong with it
-		return "; ebb's tables were changed under the run: run ebb migrate, then ebb again"
+		return "; ebb's tables were changed: run ebb migrate, then ebb again"
+	case "25006":
+		return "; DATABASE_URL leads to a server, or a session (default_transaction_read_only), that takes no writes"
 	case "42704":
 		return "; take that parameter out of DATABASE_URL"
 	}

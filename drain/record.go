@@ -10,9 +10,6 @@ import (
 //go:embed record.sql
 var recordStatement statement
 
-// mostCounted bounds every count of what is left, a queue each: it is there to tell some from many.
-const mostCounted = 10_000
-
 // A record is the run's row in jobs_runs.
 type record struct {
 	report        Report
@@ -31,7 +28,7 @@ type left struct {
 func (b *batch) record(r record, to **left) {
 	p := r.report
 	b.queue(recordStatement, pgx.StrictNamedArgs{
-		"queues": r.queues, "most": mostCounted, "run": p.Run, "host": r.host, "version": r.version,
+		"queues": r.queues, "most": MostCounted, "run": p.Run, "host": r.host, "version": r.version,
 		"stopped": p.Stopped, "error": p.Error, "claimed": p.Claimed, "done": p.Done, "retried": p.Retried,
 		"failed": p.Failed, "released": p.Released, "lost": p.Lost, "abandoned": p.Abandoned, "reaped": p.Reaped,
 		"pruned": p.Pruned, "vacuum": p.Vacuum, "suspended": p.Suspended, "misconfigured": p.Misconfigured,
@@ -39,6 +36,10 @@ func (b *batch) record(r record, to **left) {
 	}).QueryRow(func(row pgx.Row) error {
 		var l left
 		*to = &l
-		return row.Scan(&l.stopped, &l.due, &l.unhandled, &l.others, &l.leased, &l.next)
+		err := row.Scan(&l.stopped, &l.due, &l.unhandled, &l.others, &l.leased, &l.next)
+		if l.next != nil {
+			*l.next = l.next.UTC()
+		}
+		return err
 	})
 }

@@ -15,6 +15,10 @@ const (
 	StoppedError  = "error"  // the database was out of reach or lost, or refused a statement
 )
 
+// MostCounted bounds every count of what is left, a queue each: it is there to tell some from many. A count that reaches
+// it says that there are at least so many.
+const MostCounted = 10_000
+
 // A Report says what a run did and what is left. Its JSON is the summary, the last line that ebb prints.
 //
 // Claimed = Done + Retried + Failed + Released + Lost + Abandoned. Rows failed because their attempts were already
@@ -41,7 +45,7 @@ type Report struct {
 	// JSON.
 	Looked bool `json:"-"`
 	// DueLeft counts due jobs in the queues drained here, Unhandled those in queues without a handler here, Leased the
-	// jobs running under other runs; at most 10,000 are counted a queue.
+	// jobs running under other runs; at most [MostCounted] are counted a queue.
 	DueLeft   int        `json:"due_left"`
 	Unhandled int        `json:"unhandled"`
 	Leased    int        `json:"leased"`

@@ -116,6 +116,17 @@ func (w *wake) recordRun(ctx context.Context) {
 	r.Looked = true
 	r.Stopped, r.DueLeft, r.Unhandled, r.Leased, r.NextDueAt = l.stopped, l.due, l.unhandled, l.leased, l.next
 	if l.unhandled > 0 {
-		w.config.Log.Warn(fmt.Sprintf("%d due jobs are in queues without a handler here", l.unhandled), "queues", l.others)
+		w.config.Log.Warn(counted(l.unhandled, "due job")+" without a handler here", "queues", l.others)
 	}
+}
+
+// counted says how many there are of what is left.
+func counted(n int, what string) string {
+	switch {
+	case n == 1:
+		return "1 " + what
+	case n >= MostCounted:
+		return fmt.Sprintf("at least %d %ss", n, what)
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -38,11 +38,30 @@ func TestRunDrainsEverythingOnce(t *testing.T) {
 	if len(slices.Compact(ids)) != 1000 {
 		t.Errorf("%d jobs were handled %d times", len(slices.Compact(ids)), len(r.ids()))
 	}
-	if most := 102; report.Exchanges > most { // one per ten jobs, one that finds nothing more, one that records
-		t.Errorf("%d exchanges, want at most %d", report.Exchanges, most)
-	}
 	r.want(`select status, count(*) from ebb.jobs group by status`, "(done,1000)")
 	r.want(`select stopped, claimed, done, exchanges from ebb.jobs_runs`, fmt.Sprintf("(empty,1000,1000,%d)", report.Exchanges))
+}
+
+// What is finished waits for company as long as the last exchange took. Here that is long, measured by what may hold up a
+// handler on a busy machine; and no machine is that busy three times.
+func TestTenFastJobsCostAnExchange(t *testing.T) {
+	r := newRig(t)
+	r.exec(`create function slow() returns trigger language plpgsql as $$begin perform pg_sleep(0.02); return null; end$$;
+		create trigger slow after update on ebb.jobs for each statement execute function slow()`)
+	const most = 20 + 2 // one per ten jobs, one that finds nothing more, one that records
+	var needed []int
+	for range 3 {
+		r.exec(`insert into ebb.jobs (payload) select '{}' from generate_series(1, 200)`)
+		report := r.run(r.config(nil))
+		if report.Done != 200 {
+			t.Fatalf("report %+v", report)
+		}
+		if report.Exchanges <= most {
+			return
+		}
+		needed = append(needed, report.Exchanges)
+	}
+	t.Errorf("%d exchanges, want at most %d", needed, most)
 }
 
 func TestEmptyWakeCostsTwoExchanges(t *testing.T) {

@@ -162,17 +162,49 @@ func brief(err error) string {
 	if errors.As(err, &connect) && connect.Unwrap() != nil {
 		err = connect.Unwrap()
 	}
-	if pg, ok := err.(*pgconn.PgError); ok { // without the severity, which pgx puts first
-		return fmt.Sprintf("%s (SQLSTATE %s)", pg.Message, pg.Code)
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && err == error(pg) { // without the severity, which pgx puts first
+		return fmt.Sprintf("%s (SQLSTATE %s)", pg.Message, pg.Code) + details(pg)
 	}
 	var lines []string
 	for line := range strings.SplitSeq(err.Error(), "\n") {
-		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
+		line = strings.TrimSpace(line)
+		said := func(before string) bool { return before == line || strings.HasSuffix(before, ": "+line) }
+		if line != "" && !slices.ContainsFunc(lines, said) {
 			lines = append(lines, line)
 		}
 	}
 	if len(lines) > 1 { // sslmode=prefer tried TLS first, and then had the answer that counts
 		lines = slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "server refused TLS connection") })
 	}
-	return strings.Join(lines, "; ")
+	text := strings.Join(lines, "; ")
+	if pg != nil {
+		text += details(pg)
+	}
+	return text
 }
+
+// told are the classes of errors whose details are of the database and its settings. Those of others may show a row, and
+// with it a payload.
+var told = []string{"0A", "25", "28", "2B", "3D", "42", "53", "54", "55", "57", "58"}
+
+// guessed are those that say only which other name the server thinks was meant in a statement of ebb's.
+var guessed = []string{"42703", "42P01", "42883"}
+
+// details are what the server adds to an error, where that says nothing of a row. What a function says, of a trigger or of
+// a check, may be anything.
+func details(pg *pgconn.PgError) (text string) {
+	if pg.Where != "" || !slices.Contains(told, pg.Code[:min(2, len(pg.Code))]) || slices.Contains(guessed, pg.Code) {
+		return ""
+	}
+	for _, part := range [][2]string{{"DETAIL", pg.Detail}, {"HINT", pg.Hint}} {
+		if part[1] != "" {
+			said := strings.TrimSuffix(strings.Join(strings.Fields(part[1]), " "), ".")
+			text += "; " + part[0] + ": " + firstBytes(clean(said), mostDetail)
+		}
+	}
+	return text
+}
+
+// mostDetail is how many bytes are shown of each.
+const mostDetail = 500

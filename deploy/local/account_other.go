@@ -14,7 +14,7 @@ type account struct{}
 // serverAccount is the first thing that Start asks, and ends it here: there is no sh to supervise a server with, and
 // nobody has tried yet.
 func serverAccount() (*account, error) {
-	return nil, fmt.Errorf("a postgres of its own is not supported on %s: set DATABASE_URL", runtime.GOOS)
+	return nil, fmt.Errorf("a postgres of its own is not supported on %s", runtime.GOOS)
 }
 
 func (*account) confine(*exec.Cmd) {}

@@ -36,7 +36,7 @@ func serverAccount() (*account, error) {
 		return &account{uid: uint32(uid), gid: uint32(gid)}, nil
 	}
 	return nil, errors.New("postgres does not run as root, and there is no user postgres or nobody to run it as: " +
-		"run as another user or set DATABASE_URL")
+		"run as another user")
 }
 
 // confine makes cmd run as the account, in a session of its own: Ctrl-C at the terminal is not for it.

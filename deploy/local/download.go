@@ -32,6 +32,7 @@ func download(ctx context.Context, opt Options, as *account) (string, error) {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return "", err
 	}
+	defer os.Remove(cache) // where nothing came of it
 	temp, err := os.MkdirTemp(cache, "download-")
 	if err != nil {
 		return "", err
@@ -45,6 +46,7 @@ func download(ctx context.Context, opt Options, as *account) (string, error) {
 		fetched <- fetch(temp, opt.Repository)
 		if ctx.Err() != nil {
 			os.RemoveAll(temp)
+			os.Remove(cache)
 		}
 	}()
 	defer os.RemoveAll(temp)
@@ -58,6 +60,9 @@ func download(ctx context.Context, opt Options, as *account) (string, error) {
 	}
 	if err := os.Rename(filepath.Join(temp, "postgres"), home); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
+	}
+	if opt.downloaded != nil {
+		*opt.downloaded = true
 	}
 	_, err = version(ctx, bin, as)
 	return bin, err

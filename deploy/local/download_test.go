@@ -34,7 +34,8 @@ func TestDownload(t *testing.T) {
 	}
 	temp := publicTemp(t)
 	repository, _ := serve(t, pack(t, this))
-	opt := Options{Repository: repository.URL, Cache: filepath.Join(temp, "cache"), Settings: quick}
+	var downloaded bool
+	opt := Options{Repository: repository.URL, Cache: filepath.Join(temp, "cache"), Settings: quick, downloaded: &downloaded}
 
 	opt.Binaries, err = findOrDownload(t.Context(), nil, opt, as)
 	if err != nil {
@@ -43,12 +44,16 @@ func TestDownload(t *testing.T) {
 	if want := filepath.Join(opt.Cache, "postgresql-17.5.0", "bin"); opt.Binaries != want {
 		t.Errorf("downloaded to %s, want %s", opt.Binaries, want)
 	}
+	if !downloaded {
+		t.Error("nobody is told that it was downloaded")
+	}
 	connect(t, start(t, opt))
 
 	// The next one needs no repository.
 	repository.Close()
-	if _, err := findOrDownload(t.Context(), nil, opt, as); err != nil {
-		t.Errorf("from the cache: %v", err)
+	downloaded = false
+	if _, err := findOrDownload(t.Context(), nil, opt, as); err != nil || downloaded {
+		t.Errorf("from the cache: %v, downloaded %v", err, downloaded)
 	}
 }
 
@@ -91,8 +96,8 @@ func TestDownloadDamaged(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "install it") {
 			t.Errorf("%s: got %v, want what to install", name, err)
 		}
-		if left, _ := os.ReadDir(opt.Cache); len(left) > 0 {
-			t.Errorf("%s: left in the cache: %v", name, left)
+		if left, err := os.ReadDir(opt.Cache); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: the cache is left, with %v", name, left)
 		}
 	}
 }
@@ -114,8 +119,8 @@ func TestDownloadCancelled(t *testing.T) {
 	if _, err := findOrDownload(ctx, nil, opt, as); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
-	if !empty(opt.Cache) {
-		t.Error("left in the cache")
+	if left, err := os.ReadDir(opt.Cache); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the cache is left, with %v", left)
 	}
 }
 

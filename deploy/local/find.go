@@ -11,6 +11,18 @@ import (
 // oldest is the oldest major version that ebb supports.
 const oldest = 15
 
+// Binaries is the folder of the server binaries that [Start] would use, for who starts several servers, and says whether
+// they had to be downloaded.
+func Binaries(ctx context.Context, opt Options) (dir string, downloaded bool, err error) {
+	as, err := serverAccount()
+	if err != nil {
+		return "", false, err
+	}
+	opt.downloaded = &downloaded
+	dir, err = binaries(ctx, opt, as)
+	return dir, downloaded, err
+}
+
 // binaries is the folder of the server binaries to use.
 func binaries(ctx context.Context, opt Options, as *account) (string, error) {
 	if opt.Binaries != "" {
@@ -39,7 +51,7 @@ func findOrDownload(ctx context.Context, places [][]string, opt Options, as *acc
 	if err != nil {
 		passed = append(passed, fmt.Sprintf("download: %v", err))
 		return "", fmt.Errorf("no PostgreSQL %d or newer found (%s): install it "+
-			"(Debian: apt-get install postgresql; macOS: brew install postgresql@17) or set DATABASE_URL",
+			"(Debian: apt-get install postgresql; macOS: brew install postgresql@17)",
 			oldest, strings.Join(passed, "; "))
 	}
 	return dir, nil

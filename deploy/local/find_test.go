@@ -140,7 +140,7 @@ func TestNoneFound(t *testing.T) {
 	_, err = findOrDownload(t.Context(), [][]string{{old}}, opt, as)
 	want := "no PostgreSQL 15 or newer found (initdb in " + old + " is PostgreSQL 14, older than 15; " +
 		"download: no version found matching 17.5.0): install it " +
-		"(Debian: apt-get install postgresql; macOS: brew install postgresql@17) or set DATABASE_URL"
+		"(Debian: apt-get install postgresql; macOS: brew install postgresql@17)"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

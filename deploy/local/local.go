@@ -53,6 +53,8 @@ type Options struct {
 	Repository string
 	// Log is told about downloads (information) and starts (debug). Nil: nobody is.
 	Log *slog.Logger
+
+	downloaded *bool // set when there was a download; may be nil
 }
 
 func (o Options) log() *slog.Logger {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
+
+	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
 // An image is what the Dockerfile's last stage says, by the parser that builds it.
@@ -151,7 +153,7 @@ func TestDockerfile(t *testing.T) {
 // The image as its user sees it: an empty root but for the program and the certificates.
 func TestImage(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("NOT TESTED: only root may change the root directory")
+		schematest.Missing(t, "root", "only root may change the root directory")
 	}
 	made := parseDockerfile(t)
 	root := made.root(t)

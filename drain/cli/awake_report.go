@@ -103,7 +103,7 @@ func (r awakeJSON) print(out io.Writer) error {
 	}
 	switch {
 	case r.CouldPauseAt == nil:
-		fmt.Fprintln(out, "could pause: not while that stays which holds it awake")
+		fmt.Fprintln(out, "could pause: not before what holds it awake is gone")
 	case r.Certain:
 		fmt.Fprintf(out, "could pause: at %s at the earliest, if nobody comes\n", second(*r.CouldPauseAt))
 	default:
@@ -113,7 +113,7 @@ func (r awakeJSON) print(out io.Writer) error {
 	case r.Asking == "woke":
 		fmt.Fprintln(out, "asking:     woke it")
 	case r.CouldPauseAt != nil:
-		before := "; nobody else is there, and who has gone left no trace"
+		before := "; when it was active before is not known, for who has gone left no trace"
 		if r.LastActiveAt != nil {
 			before = fmt.Sprintf("; those who are still there were last active at %s, and who has gone left no trace", second(*r.LastActiveAt))
 		}

@@ -47,7 +47,7 @@ func TestAwake(t *testing.T) {
 		golden(t, "awake.json", maskedAwake(got.stdout))
 
 		got = s.ebb("awake", "--watch", "1s", "--compute", "aurora", "--idle-timeout", "10m")
-		for _, want := range []string{"compute:    aurora, counts connections; idle timeout 10m (given)", "could pause: not while",
+		for _, want := range []string{"compute:    aurora, counts connections; idle timeout 10m (given)", "could pause: not before what holds it awake is gone",
 			"watched:    for 1s", "yes             1 session with a LISTEN", "yes             1 session idle in transaction"} {
 			if !strings.Contains(got.stdout, want) {
 				t.Errorf("no %q in\n%s", want, got.stdout)

@@ -48,7 +48,7 @@ func (p *program) withConnection(ctx context.Context, c Config, database source,
 		defer cancel()
 		conn.Close(short)
 	}()
-	return do(conn, log)
+	return drain.Explained(do(conn, log))
 }
 
 // notMigrated puts what it means in place of a server's complaint that a table, column or function is not there.

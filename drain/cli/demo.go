@@ -48,8 +48,8 @@ twenty-five small documents and drain them through a shell command. Then show a 
 random and leave jobs, ebb wakes now and then, and the database sleeps in between, beside a second one that a polling
 worker keeps awake. How long each was awake is measured, and told at the end.
 
-On a terminal the day lasts a minute, or until Ctrl-C; without one, fourteen seconds. Everything is removed again.
-DATABASE_URL is not looked at.`,
+On a terminal the day lasts a minute, or until Ctrl-C; without one, fourteen seconds. Everything is removed again, but
+for a PostgreSQL that had to be downloaded, which is kept in the user's cache. DATABASE_URL is not looked at.`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return p.demo(c.Context()) },
 	}
@@ -60,17 +60,24 @@ func (p *program) demo(ctx context.Context) error {
 	if runtime.GOOS == "windows" {
 		return errors.New("the demo needs a POSIX shell and a Postgres that it can start; on Windows run it in WSL")
 	}
+	binaries, downloaded, err := local.Binaries(ctx, local.Options{Log: p.demoLog()})
+	if err != nil {
+		return noDemo(err)
+	}
+	kept := ""
+	if downloaded {
+		kept = ",\nbut for what was downloaded now: it is kept for the next time"
+	}
 	pace := p.demoPace()
-	p.say("starting two Postgres servers of its own, which pause when idle for %v;\nnothing else is touched", pace.idle)
+	p.say("starting two Postgres servers of its own, which pause when idle for %v;\nnothing else is touched%s", pace.idle, kept)
 	day := newDemoDay(pace)
 	starting := make(chan error, 1)
 	go func() {
 		var err error
-		day.polled, err = p.demoCompute(ctx, pace, day.happenedToPolled)
+		day.polled, err = p.demoCompute(ctx, binaries, pace, day.happenedToPolled)
 		starting <- err
 	}()
-	var err error
-	day.drained, err = p.demoCompute(ctx, pace, day.happened)
+	day.drained, err = p.demoCompute(ctx, binaries, pace, day.happened)
 	var report drain.Report
 	if err == nil {
 		report, err = p.demoDocuments(ctx, day.drained)
@@ -104,17 +111,17 @@ func (p *program) demo(ctx context.Context) error {
 }
 
 // demoCompute starts a compute with ebb's tables.
-func (p *program) demoCompute(ctx context.Context, pace demoPace, observe func(local.Event)) (*local.Compute, error) {
+func (p *program) demoCompute(ctx context.Context, binaries string, pace demoPace, observe func(local.Event)) (*local.Compute, error) {
 	compute, err := local.StartCompute(ctx, local.ComputeOptions{
 		Options: local.Options{
-			Log: slog.New(slog.NewTextHandler(p.stderr, nil)),
+			Binaries: binaries, Log: p.demoLog(),
 			// Its data is gone in a minute anyway.
 			Settings: map[string]string{"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"},
 		},
 		IdleTimeout: pace.idle, ResumeTime: pace.resume, Observe: observe,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("no Postgres for the demo: %w", err)
+		return nil, noDemo(err)
 	}
 	err = as(ctx, compute, "migrate", func(conn *pgx.Conn) error { return schema.Migrate(ctx, conn, defaultSchema, nil) })
 	if err != nil {
@@ -122,6 +129,10 @@ func (p *program) demoCompute(ctx context.Context, pace demoPace, observe func(l
 	}
 	return compute, nil
 }
+
+func noDemo(err error) error { return fmt.Errorf("no Postgres for the demo: %w", err) }
+
+func (p *program) demoLog() *slog.Logger { return p.logger(Config{Log: "text"}) }
 
 func stopCompute(c *local.Compute) error {
 	if c == nil {

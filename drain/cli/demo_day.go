@@ -224,10 +224,3 @@ func (d *demoDay) say(format string, args ...any) {
 		d.lines = append(d.lines, fmt.Sprintf("%5.1f s  ", time.Since(d.began).Seconds())+fmt.Sprintf(format, args...))
 	}
 }
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return fmt.Sprintf("1 %s", what)
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}

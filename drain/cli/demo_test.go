@@ -40,6 +40,9 @@ func TestDemo(t *testing.T) {
 	if drained < 10 || drained > 90 || polled < 98 {
 		t.Errorf("awake shares of %d %% and %d %%: %s", drained, polled, got.stdout)
 	}
+	if got.stderr != "" || !strings.Contains(got.stdout, "nothing else is touched\n") { // there is a PostgreSQL here, which needs no download
+		t.Errorf("%s%s", got.stdout, got.stderr)
+	}
 	if strings.ContainsAny(got.stdout, "\x1b\r") {
 		t.Errorf("there is no terminal: %q", got.stdout)
 	}

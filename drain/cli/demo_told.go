@@ -38,7 +38,7 @@ func (d *demoDay) tell(length time.Duration, awake []time.Duration) string {
 	if errors.Join(errDrained, errPolled) == nil && drained.done > 0 && polled.done > 0 {
 		text += fmt.Sprintf("\nThe price: a document waited %.1f s on average, and %.1f s where a worker polls", drained.average, polled.average)
 		if drained.left > 0 {
-			text += fmt.Sprintf(";\n%d more wait for the next wake", drained.left)
+			text += fmt.Sprintf(";\nleft for the next wake: %d", drained.left)
 		}
 		text += "."
 	}

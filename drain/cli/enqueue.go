@@ -20,11 +20,15 @@ func (p *program) enqueueCommand() *cobra.Command {
 		Use:   "enqueue QUEUE [JSON | -] [flags]",
 		Short: "Put a job into a queue, or many",
 		Long: `Put a job into a queue and print its id. The payload is the argument, or standard input where that is - or missing.
+With --lines the number of jobs is printed.
 
 With --lines every line of standard input is the payload of a job of its own. Blank lines are passed over. All lines
 are checked first, then all jobs are inserted in one transaction: where one line is bad, nothing is.
 
-With --unique-key nothing is inserted while a job of the queue that is queued or running has the same key.`,
+With --unique-key nothing is inserted while a job of the queue that is queued or running has the same key. Standard output
+is empty then, standard error says so, and the exit status is 0: there is such a job, as was wished.
+
+--json prints {"id", "inserted"}, the id being null where nothing was inserted, and {"inserted"} with --lines.`,
 		Example: `  ebb enqueue email '{"to": 1}' --in 5m
   jq -c '.[]' documents.json | ebb enqueue index --lines`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -44,6 +48,7 @@ With --unique-key nothing is inserted while a job of the queue that is queued or
 	c.Flags().StringVar(&e.job.UniqueKey, "unique-key", "", "insert nothing while a queued or running job of the queue has this key")
 	c.Flags().StringVar(&e.attempts, "max-attempts", "", "how often the job is tried (default: 5)")
 	c.Flags().BoolVar(&e.lines, "lines", false, "every line of standard input is a payload")
+	c.Flags().BoolVar(&e.json, "json", false, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		config, database, _, wrong := p.settings(*by, nil, true)
 		wrong = errors.Join(wrong, e.read(args))
@@ -75,7 +80,7 @@ With --unique-key nothing is inserted while a job of the queue that is queued or
 // An enqueueing is what the command line says of the jobs to put in.
 type enqueueing struct {
 	in, at, attempts string
-	lines            bool
+	lines, json      bool
 
 	job   drain.NewJob
 	delay time.Duration
@@ -159,18 +164,46 @@ func (p *program) enqueueOne(ctx context.Context, c Config, database source, e e
 			return notMigrated(ctx, conn, c.Schema, err)
 		}
 		id, inserted, err := drain.Enqueue(ctx, conn, c.Schema, e.job)
-		switch {
-		case err != nil:
+		if err != nil {
 			return notMigrated(ctx, conn, c.Schema, err)
-		case !inserted:
-			_, err = fmt.Fprintf(p.stdout, "the key %q is taken by a queued or running job of the queue %s: nothing is inserted\n", e.job.UniqueKey, e.job.Queue)
-		default:
-			if _, err = fmt.Fprintln(p.stdout, id); err != nil {
-				err = fmt.Errorf("the job is there, with the id %d, which could not be printed: %w", id, err)
-			}
+		}
+		made := enqueuedJSON{}
+		if inserted {
+			made = enqueuedJSON{ID: &id, Inserted: 1}
+		} else {
+			fmt.Fprintf(p.stderr, "ebb: the unique key %q is taken by a queued or running job of the queue %s: nothing is inserted\n",
+				e.job.UniqueKey, printable(e.job.Queue))
+		}
+		switch {
+		case e.json:
+			err = printJSON(p.stdout, made)
+		case inserted:
+			_, err = fmt.Fprintln(p.stdout, id)
+		}
+		if err != nil && inserted {
+			err = fmt.Errorf("the job is there, with the id %d, which could not be printed: %w", id, err)
 		}
 		return err
 	})
+}
+
+// An enqueuedJSON is what enqueue --json prints of one job.
+type enqueuedJSON struct {
+	ID       *int64 `json:"id"` // null where the key was taken
+	Inserted int    `json:"inserted"`
+}
+
+// An enqueuedLinesJSON is what it prints of many.
+type enqueuedLinesJSON struct {
+	Inserted int64 `json:"inserted"`
+}
+
+// printJSON prints a command's result as JSON for people who look at it and programs that read it.
+func printJSON(out io.Writer, value any) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(value)
 }
 
 // payload reads standard input to its end. From a terminal it does so only where that was asked for.

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -58,19 +60,20 @@ func TestEnqueue(t *testing.T) {
 	for _, test := range []struct {
 		args []string
 		says string
+		errs string
 		row  string // of the newest job
 	}{
-		{[]string{"mail", `{"id":9007199254740993}`}, "1\n", `mail {"id": 9007199254740993} 00:00:00 - 5`},
-		{[]string{"mail", "-"}, "2\n", `mail {"from": "stdin"} 00:00:00 - 5`},
-		{[]string{"mail"}, "3\n", `mail {"from": "stdin"} 00:00:00 - 5`},
-		{[]string{"mail", "[]", "--in", "90m", "--max-attempts", "2"}, "4\n", "mail [] 01:30:00 - 2"},
-		{[]string{"--at", "2031-01-31T09:00:00+01:00", "--", "--odd", "1"}, "5\n", "--odd 1 2031-01-31 08:00:00 - 5"},
-		{[]string{"mail", "null", "--unique-key", "k"}, "6\n", "mail null 00:00:00 k 5"},
-		{[]string{"mail", "7", "--unique-key", "k"}, "the key \"k\" is taken by a queued or running job of the queue mail: nothing is inserted\n", "mail null 00:00:00 k 5"},
-		{[]string{"other", "7", "--unique-key", "k"}, "8\n", "other 7 00:00:00 k 5"},
+		{[]string{"mail", `{"id":9007199254740993}`}, "1\n", "", `mail {"id": 9007199254740993} 00:00:00 - 5`},
+		{[]string{"mail", "-"}, "2\n", "", `mail {"from": "stdin"} 00:00:00 - 5`},
+		{[]string{"mail"}, "3\n", "", `mail {"from": "stdin"} 00:00:00 - 5`},
+		{[]string{"mail", "[]", "--in", "90m", "--max-attempts", "2"}, "4\n", "", "mail [] 01:30:00 - 2"},
+		{[]string{"--at", "2031-01-31T09:00:00+01:00", "--", "--odd", "1"}, "5\n", "", "--odd 1 2031-01-31 08:00:00 - 5"},
+		{[]string{"mail", "null", "--unique-key", "k"}, "6\n", "", "mail null 00:00:00 k 5"},
+		{[]string{"mail", "7", "--unique-key", "k"}, "", "ebb: the unique key \"k\" is taken by a queued or running job of the queue mail: nothing is inserted\n", "mail null 00:00:00 k 5"},
+		{[]string{"other", "7", "--unique-key", "k"}, "8\n", "", "other 7 00:00:00 k 5"},
 	} {
 		got := s.ebb(append([]string{"enqueue"}, test.args...)...)
-		if got.status != 0 || got.stdout != test.says {
+		if got.status != 0 || got.stdout != test.says || got.stderr != test.errs {
 			t.Errorf("%v: exit %d, %s%s", test.args, got.status, got.stdout, got.stderr)
 		}
 		row := text(t, db, `select concat_ws(' ', queue, payload,
@@ -80,6 +83,20 @@ func TestEnqueue(t *testing.T) {
 			t.Errorf("%v: %s, want %s", test.args, row, test.row)
 		}
 	}
+}
+
+func TestEnqueueJSON(t *testing.T) {
+	url := schematest.New(t)
+	s := setup{env: map[string]string{"DATABASE_URL": url}, stdin: "1\n2\n"}
+	var all strings.Builder
+	for _, args := range [][]string{{"mail", "{}", "--unique-key", "k"}, {"mail", "{}", "--unique-key", "k"}, {"mail", "--lines"}} {
+		got := s.ebb(append([]string{"enqueue", "--json"}, args...)...)
+		if got.status != 0 {
+			t.Errorf("%v: exit %d, %s", args, got.status, got.stderr)
+		}
+		fmt.Fprintf(&all, "$ ebb enqueue --json %s\n%s", strings.Join(args, " "), got.stdout)
+	}
+	golden(t, "enqueue.json", all.String())
 }
 
 // What only drain finds wrong is a mistake of the same kind.
@@ -152,6 +169,9 @@ func TestSpool(t *testing.T) {
 	}
 	if s.file == nil || s.memory.Len() > 0 {
 		t.Error("20 MB are kept in memory")
+	}
+	if left, err := os.ReadDir(os.Getenv("TMPDIR")); runtime.GOOS != "windows" && (len(left) > 0 || err != nil) {
+		t.Errorf("a kill now would leave %v, %v", left, err)
 	}
 	in, err := s.reader()
 	if err != nil {

@@ -82,7 +82,7 @@ func (r runEnd) why() string {
 	case r.strict && r.report.FailedForGood > 0:
 		return fmt.Sprintf("jobs that failed for good: %d", r.report.FailedForGood)
 	case r.strict && r.report.DueLeft > 0:
-		return fmt.Sprintf("due jobs that are left: %d", r.report.DueLeft)
+		return "due jobs that are left: " + counted(r.report.DueLeft)
 	}
 	return "the run did not come to look what is left"
 }

@@ -46,3 +46,12 @@ func TestExitStatus(t *testing.T) {
 		}
 	}
 }
+
+// What a function's caller is told has no more certainty than the count.
+func TestWhyDueLeft(t *testing.T) {
+	for left, want := range map[int]string{7: "due jobs that are left: 7", 10_007: "due jobs that are left: at least 10007"} {
+		if got := (runEnd{strict: true, report: drain.Report{Looked: true, DueLeft: left}}).why(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -24,6 +25,28 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// Help about what does not exist is a mistake, like the command itself.
+func TestHelpAboutNothing(t *testing.T) {
+	for _, args := range [][]string{
+		{"help", "nosuch"}, {"help", "run", "nosuch"}, {"help", ""}, {"help", "rum"}, {"help", "completion", "nosuch"},
+		{"completion", "nosuch"}, {"completion", "bash", "extra"}, {"help", "postgres://u:secret@h/d"}, {"help", "--nosuch"},
+	} {
+		got := (setup{}).ebb(args...)
+		if got.status != 78 || got.stdout != "" || !strings.HasPrefix(got.stderr, "ebb: ") || strings.Contains(got.stderr, "secret") {
+			t.Errorf("%q: exit %d, %s%s", args, got.status, got.stdout, got.stderr)
+		}
+	}
+	for _, name := range []string{"run", "completion", "help"} {
+		got, want := (setup{}).ebb("help", name), (setup{}).ebb(name, "--help")
+		if got != want || got.status != 0 || got.stdout == "" {
+			t.Errorf("help %s: exit %d, %s%s", name, got.status, got.stdout, got.stderr)
+		}
+	}
+	if got, want := (setup{}).ebb("help"), (setup{}).ebb("--help"); got != want {
+		t.Errorf("help: %s", got.stdout)
+	}
+}
+
 // Help and versions are there whatever the environment says.
 func TestVersion(t *testing.T) {
 	got := setup{env: map[string]string{"EBB_NONSENSE": "1", "DATABASE_URL": " "}}.ebb("version")
@@ -31,6 +54,8 @@ func TestVersion(t *testing.T) {
 	if got.status != 0 || len(lines) != 4 || !strings.HasPrefix(lines[0], "ebb ") || !strings.HasPrefix(lines[1], "go1.") || !strings.HasPrefix(lines[2], "schema ") {
 		t.Errorf("exit %d, %s%s", got.status, got.stdout, got.stderr)
 	}
+	golden(t, "version.json", strings.NewReplacer(Version(), "(ebb)", runtime.Version(), "(go)", runtime.GOOS, "(os)", runtime.GOARCH, "(arch)").
+		Replace((setup{}).ebb("version", "--json").stdout))
 }
 
 func TestCompletion(t *testing.T) {

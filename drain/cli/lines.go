@@ -32,8 +32,13 @@ func (p *program) enqueueLines(ctx context.Context, c Config, database source, e
 		if err != nil {
 			return notMigrated(ctx, conn, c.Schema, err)
 		}
-		if _, err = fmt.Fprintf(p.stdout, "%d inserted\n", inserted); err != nil {
-			err = fmt.Errorf("%d jobs are inserted, which could not be printed: %w", inserted, err)
+		if e.json {
+			err = printJSON(p.stdout, enqueuedLinesJSON{inserted})
+		} else {
+			_, err = fmt.Fprintf(p.stdout, "%d inserted\n", inserted)
+		}
+		if err != nil {
+			err = fmt.Errorf("the jobs are there, which could not be printed: %d inserted: %w", inserted, err)
 		}
 		return err
 	})
@@ -113,10 +118,11 @@ func eachLine(in io.Reader, do func(number int, line []byte) error) error {
 	}
 }
 
-// A spool keeps lines: in memory while they are few, else in a file that is gone with the process.
+// A spool keeps lines: in memory while they are few, else in a file that is gone with the process, however that ends.
 type spool struct {
 	memory bytes.Buffer
 	file   *os.File
+	named  bool // the file still has its name
 	out    *bufio.Writer
 }
 
@@ -132,6 +138,7 @@ func (s *spool) add(line []byte) error {
 			return fmt.Errorf("more than %d MB of lines need a file for the time of the check: %w; set TMPDIR to a folder that may be written", inMemory>>20, err)
 		}
 		s.file, s.out = f, bufio.NewWriterSize(f, 64<<10)
+		s.named = os.Remove(f.Name()) != nil // Windows removes no file that is open
 		if _, err := s.memory.WriteTo(s.out); err != nil {
 			return err
 		}
@@ -156,6 +163,8 @@ func (s *spool) reader() (io.Reader, error) {
 func (s *spool) close() {
 	if s.file != nil {
 		s.file.Close()
-		os.Remove(s.file.Name())
+		if s.named {
+			os.Remove(s.file.Name())
+		}
 	}
 }

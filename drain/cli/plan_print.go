@@ -162,10 +162,10 @@ func (r planJSON) printHistory(to paper) {
 		return
 	}
 	if len(h.Missed) > 0 {
-		to.wrapped("  missed   ", yellow, fmt.Sprintf("%d of %d times of the schedule had no run within five minutes: %s", len(h.Missed), h.Scheduled, someOf(h.Missed)))
+		to.wrapped("  missed   ", yellow, fmt.Sprintf("%d of %s of the schedule had no run within five minutes: %s", len(h.Missed), plural(h.Scheduled, "time"), someOf(h.Missed)))
 	}
 	if len(h.Stray) > 0 {
-		to.wrapped("  stray    ", yellow, fmt.Sprintf("%d of %d runs began at no time of the schedule: %s", len(h.Stray), h.Runs, someOf(h.Stray)))
+		to.wrapped("  stray    ", yellow, fmt.Sprintf("%d of %s began at no time of the schedule: %s", len(h.Stray), plural(h.Runs, "run"), someOf(h.Stray)))
 	}
 	if len(h.Missed)+len(h.Stray) == 0 {
 		to.wrapped("  schedule ", "", "every run began at its time")

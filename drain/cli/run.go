@@ -75,9 +75,8 @@ func (p *program) prepare(by given, behind dash) (prepared, error) {
 	config.Database, config.Log = database, log
 	config.Queues = p.handlersOf(queues, c, config, log)
 	mistakes = append(mistakes, c.checked(config)...)
-	if c.SummaryFile != "" && len(mistakes) == 0 {
-		// Emptied now, so that a run which dies leaves no summary of an earlier one.
-		if err := os.WriteFile(c.SummaryFile, nil, 0o644); err != nil {
+	if c.SummaryFile != "" {
+		if err := summaryFile(c.SummaryFile).check(); err != nil {
 			mistakes = append(mistakes, fmt.Errorf("EBB_SUMMARY_FILE cannot be written: %w", err))
 		}
 	}

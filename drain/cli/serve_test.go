@@ -220,7 +220,7 @@ func TestServeSchedule(t *testing.T) {
 	if r := s.ask("POST", "/run", ""); r.status != 403 || !strings.Contains(r.text, "EBB_TOKEN") {
 		t.Errorf("%+v", r)
 	}
-	if log := s.stderr.String(); !strings.Contains(log, `"schedule":"0 6 1 1 *","next_run":"20`) || !strings.Contains(log, `-01-01T06:00:00+11:00"`) {
+	if log := s.stderr.String(); !strings.Contains(log, `"schedule":"0 6 1 1 *","next_run":"20`) || !strings.Contains(log, `-12-31T19:00:00Z"`) {
 		t.Errorf("the log: %s", log)
 	}
 	s.signals <- syscall.SIGTERM

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -50,10 +49,7 @@ which vacuum has to keep them; and how far this machine's clock is from the data
 			}
 			r := statusReport(config.Schema, s, handled)
 			if *asJSON {
-				e := json.NewEncoder(p.stdout)
-				e.SetEscapeHTML(false)
-				e.SetIndent("", "  ")
-				return e.Encode(r)
+				return printJSON(p.stdout, r)
 			}
 			return r.print(p.stdout)
 		})

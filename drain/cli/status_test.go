@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/seed829e008e/ebb/schema/schematest"
 )
@@ -62,6 +66,43 @@ func TestStatusOfNothing(t *testing.T) {
 		if !strings.Contains(got.stdout, empty) {
 			t.Errorf("no %s in %s", empty, got.stdout)
 		}
+	}
+}
+
+// What a role lacks is said with what to do about it, by every command.
+func TestHints(t *testing.T) {
+	url := schematest.New(t)
+	db := schematest.Connect(t, url)
+	role := text(t, db, `select current_database()`)
+	do(t, db, `create role `+role+` login password 'of no importance'`)
+	t.Cleanup(func() {
+		if _, err := db.Exec(context.Background(), `drop owned by `+role+`; drop role `+role); err != nil {
+			t.Error(err)
+		}
+	})
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	denied := setup{env: map[string]string{"DATABASE_URL": fmt.Sprintf("postgres://%s:of%%20no%%20importance@%s:%d/%s", role, config.Host, config.Port, role)}}
+	reading := setup{env: map[string]string{"DATABASE_URL": url + "&default_transaction_read_only=on"}}
+	for _, grant := range []string{``, `grant usage on schema ebb to ` + role, `grant select on ebb.jobs_version to ` + role} {
+		do(t, db, grant)
+		for _, args := range [][]string{{"status"}, {"status", "--json"}, {"enqueue", "mail", "{}"}, {"enqueue", "mail", "{}", "--in", "1h"}, {"plan", "--from-history", "@hourly"}} {
+			got := denied.ebb(args...)
+			if got.status != 1 || got.stdout != "" || !strings.HasSuffix(got.stderr, " (SQLSTATE 42501); grant that to the role: the README lists what it needs\n") ||
+				!strings.HasPrefix(got.stderr, "ebb: ") || strings.Contains(got.stderr, "ERROR") || strings.Count(got.stderr, "\n") != 1 {
+				t.Errorf("%v: exit %d, %s%s", args, got.status, got.stdout, got.stderr)
+			}
+		}
+	}
+	if got := reading.ebb("enqueue", "mail", "{}"); got.status != 1 || !strings.Contains(got.stderr, "takes no writes") {
+		t.Errorf("exit %d, %s%s", got.status, got.stdout, got.stderr)
+	}
+	// A try with TLS before the one that counts is not what went wrong.
+	standby := setup{env: map[string]string{"DATABASE_URL": url + "&target_session_attrs=standby"}}
+	if got := standby.ebb("status"); got.status != 1 || strings.Contains(got.stderr, "TLS") {
+		t.Errorf("exit %d, %s%s", got.status, got.stdout, got.stderr)
 	}
 }
 

@@ -83,11 +83,11 @@ func (r vacuumJSON) print(out io.Writer, at time.Time) {
 		fmt.Fprintln(out, "oldest snapshot: none, vacuum may remove them all")
 		return
 	case o == nil:
-		fmt.Fprintf(out, "oldest snapshot: unknown, %d sessions are hidden from this role\n", r.Hidden)
+		fmt.Fprintf(out, "oldest snapshot: unknown, %s hidden from this role\n", plural(r.Hidden, "session"))
 	default:
 		fmt.Fprintf(out, "oldest snapshot: %s; vacuum keeps what died since\n", o.words(at))
 		if !r.SeesAll {
-			fmt.Fprintf(out, "                 or an older one, unknown: %d sessions are hidden from this role\n", r.Hidden)
+			fmt.Fprintf(out, "                 or an older one, unknown: %s hidden from this role\n", plural(r.Hidden, "session"))
 		}
 	}
 	fmt.Fprintf(out, "what to do: %s\n", r.Change)
@@ -104,7 +104,7 @@ func (o holderJSON) words(at time.Time) string {
 	if o.Since != nil {
 		parts = append(parts, fmt.Sprintf("since %s, %s", o.Since.Format(time.RFC3339), schedule.Length(max(0, at.Sub(*o.Since)))))
 	}
-	parts = append(parts, fmt.Sprintf("%d transactions ago", o.Transactions))
+	parts = append(parts, plural(o.Transactions, "transaction")+" ago")
 	who := o.Kind
 	switch {
 	case o.Name != "":

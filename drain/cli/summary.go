@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -72,8 +71,7 @@ func (p *program) summarize(c Config, r drain.Report, warn func(string, ...any))
 	if c.SummaryFile == "" {
 		return
 	}
-	// In place, for the file may be a mount of its own, as a termination log is.
-	if err := os.WriteFile(c.SummaryFile, line, 0o644); err != nil {
+	if err := summaryFile(c.SummaryFile).write(line); err != nil {
 		warn("EBB_SUMMARY_FILE: the summary could not be written", "error", err)
 	}
 }
@@ -109,7 +107,7 @@ func summaryText(r drain.Report) string {
 	}
 	fmt.Fprintf(&b, "\njobs:     %s", progressText(r))
 	if r.Reaped > 0 {
-		fmt.Fprintf(&b, "; %d leases of other runs taken back", r.Reaped)
+		fmt.Fprintf(&b, "; %d reaped", r.Reaped)
 	}
 	for _, q := range []struct {
 		what  string
@@ -120,20 +118,36 @@ func summaryText(r drain.Report) string {
 		}
 	}
 	if r.Looked {
-		fmt.Fprintf(&b, "\nleft:     %d due", r.DueLeft)
+		fmt.Fprintf(&b, "\nleft:     %s due", counted(r.DueLeft))
 	} else {
 		b.WriteString("\nleft:     not known")
 	}
 	if r.Unhandled > 0 {
-		fmt.Fprintf(&b, ", %d due in queues without a handler here", r.Unhandled)
+		fmt.Fprintf(&b, ", %s due in queues without a handler here", counted(r.Unhandled))
 	}
 	if r.Leased > 0 {
-		fmt.Fprintf(&b, ", %d running elsewhere", r.Leased)
+		fmt.Fprintf(&b, ", %s running elsewhere", counted(r.Leased))
 	}
 	if r.NextDueAt != nil {
-		fmt.Fprintf(&b, ", the next one due at %s", r.NextDueAt.Local().Format(time.DateTime))
+		fmt.Fprintf(&b, ", the next one due at %s", r.NextDueAt.UTC().Format(time.RFC3339))
 	}
 	took := time.Duration(r.RunMS) * time.Millisecond
-	fmt.Fprintf(&b, "; %d exchanges in %v\n", r.Exchanges, took)
+	fmt.Fprintf(&b, "; %s in %v\n", plural(r.Exchanges, "exchange"), took)
 	return b.String()
+}
+
+// counted is a number of what is left.
+func counted(n int) string {
+	if n >= drain.MostCounted {
+		return fmt.Sprintf("at least %d", n)
+	}
+	return fmt.Sprint(n)
+}
+
+// plural is a number of things, in words.
+func plural[N int | int64](n N, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

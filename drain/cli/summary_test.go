@@ -26,16 +26,18 @@ func TestSummaryJSON(t *testing.T) {
 }
 
 func TestSummaryText(t *testing.T) {
-	at := time.Date(2026, 1, 31, 9, 0, 0, 0, time.Local)
+	at := time.Date(2026, 1, 31, 9, 0, 0, 0, time.FixedZone("elsewhere", 3600))
 	for want, r := range map[string]drain.Report{
 		"stopped:  nothing due is left that this run may claim\njobs:     0 claimed, 0 done\nleft:     0 due; 2 exchanges in 50ms\n": {
 			Looked: true, Stopped: drain.StoppedEmpty, Exchanges: 2, RunMS: 50},
 		"stopped:  an error: it does not answer\njobs:     9 claimed, 1 done, 2 retried, 3 failed, 1 released, 1 abandoned, 1 lost; " +
-			"4 leases of other runs taken back; suspended: a, b; misconfigured: c\n" +
-			"left:     5 due, 6 due in queues without a handler here, 7 running elsewhere, the next one due at 2026-01-31 09:00:00; 3 exchanges in 1m5s\n": {
+			"4 reaped; suspended: a, b; misconfigured: c\n" +
+			"left:     5 due, 6 due in queues without a handler here, 7 running elsewhere, the next one due at 2026-01-31T08:00:00Z; 3 exchanges in 1m5s\n": {
 			Looked: true, Stopped: drain.StoppedError, Error: "it does not answer", Claimed: 9, Done: 1, Retried: 2, Failed: 3, Released: 1,
 			Abandoned: 1, Lost: 1, Reaped: 4, Suspended: []string{"a", "b"}, Misconfigured: []string{"c"}, DueLeft: 5,
 			Unhandled: 6, Leased: 7, NextDueAt: &at, Exchanges: 3, RunMS: 65000},
+		"stopped:  a signal\njobs:     0 claimed, 0 done\nleft:     at least 20007 due, at least 10000 due in queues without a handler here, 9999 running elsewhere; 1 exchange in 1s\n": {
+			Looked: true, Stopped: drain.StoppedSignal, DueLeft: 20007, Unhandled: 10000, Leased: 9999, Exchanges: 1, RunMS: 1000},
 	} {
 		if got := summaryText(r); got != want {
 			t.Errorf("got\n%swant\n%s", got, want)

@@ -38,22 +38,17 @@ Start with: ebb demo`,
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true
 		c.FParseErrWhitelist.UnknownFlags = true // they are told together with all else
-		if check := c.Args; check != nil {
-			c.Args = func(c *cobra.Command, args []string) error { return p.typedWrong(c, args, check(c, args)) }
+		p.takesArguments(c)
+	}
+	root.SetHelpCommand(helpCommand())
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.Args, completion.RunE = knownCommand, func(c *cobra.Command, _ []string) error { return c.Help() }
+		for _, shell := range completion.Commands() {
+			p.takesArguments(shell)
 		}
 	}
-	root.Args = func(c *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return nil
-		}
-		if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-			return wrong("there is no command %q; did you mean %s?", args[0], near[0])
-		}
-		if strings.Contains(args[0], "://") { // it may hold a secret
-			return wrong("a URL is no command; set DATABASE_URL, and see ebb --help")
-		}
-		return wrong("there is no command %q; see ebb --help", args[0])
-	}
+	root.Args = knownCommand
 	root.RunE = func(c *cobra.Command, _ []string) error {
 		if environment(p.environ)[lambda.Variable] != "" {
 			return p.lambda(c.Context())
@@ -64,6 +59,27 @@ Start with: ebb demo`,
 		return c.Help()
 	}
 	return root
+}
+
+// takesArguments makes what is wrong with a command's arguments a mistake in what was typed.
+func (p *program) takesArguments(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(c *cobra.Command, args []string) error { return p.typedWrong(c, args, check(c, args)) }
+	}
+}
+
+// knownCommand refuses what was meant for a command of c, which has none of that name.
+func knownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		return wrong("there is no command %q; did you mean %s?", args[0], near[0])
+	}
+	if strings.Contains(args[0], "://") { // it may hold a secret
+		return wrong("a URL is no command; set DATABASE_URL, and see ebb --help")
+	}
+	return wrong("there is no command %q; see %s --help", args[0], c.CommandPath())
 }
 
 // typedWrong keeps what is wrong with the command line, to be said together with what is wrong with the settings. For

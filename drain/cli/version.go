@@ -37,14 +37,28 @@ func Version() string {
 }
 
 func (p *program) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
+	c := &cobra.Command{
+		Use:   "version [flags]",
 		Short: "Print the versions of ebb, Go and the schema",
 		Args:  noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(p.stdout, "ebb %s\n%s %s/%s\nschema %d\n",
-				Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, schema.Version)
-			return err
-		},
 	}
+	asJSON := c.Flags().Bool("json", false, "print JSON")
+	c.RunE = func(*cobra.Command, []string) error {
+		v := versionJSON{Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, schema.Version}
+		if *asJSON {
+			return printJSON(p.stdout, v)
+		}
+		_, err := fmt.Fprintf(p.stdout, "ebb %s\n%s %s/%s\nschema %d\n", v.Ebb, v.Go, v.OS, v.Arch, v.Schema)
+		return err
+	}
+	return c
+}
+
+// A versionJSON is what version --json prints.
+type versionJSON struct {
+	Ebb    string `json:"ebb"`
+	Go     string `json:"go"`
+	OS     string `json:"os"`
+	Arch   string `json:"arch"`
+	Schema int    `json:"schema"` // the version of the tables that this ebb works on
 }

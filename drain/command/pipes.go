@@ -2,6 +2,7 @@ package command
 
 import (
 	"io"
+	"os"
 	"os/exec"
 	"sync"
 	"time"
@@ -66,15 +67,28 @@ func (p *pipes) serve(payload []byte, stdout, stderr *lines) {
 }
 
 func read(from io.Reader, into *lines, tail io.Writer) {
-	_, _ = io.Copy(io.MultiWriter(into, tail), from) // an error is the end as well: finish closed the pipe
+	to := io.MultiWriter(into, tail)
+	// An error is the end as well: finish wants no more of the pipe than what is in it.
+	if _, err := io.Copy(to, from); os.IsTimeout(err) {
+		rest(from, to)
+	}
 	into.close()
 }
 
-// finish waits a moment for output that is on its way, then lets go of whoever still holds the pipes.
+// finish waits a moment for output that is on its way, then lets go of whoever still holds the pipes. What is in them by
+// then is read, however late this program comes to it: on a busy machine a command may be gone before that.
 func (p *pipes) finish() {
-	closed(p.printed, lastWait)
-	p.close()
+	if !closed(p.printed, lastWait) {
+		for _, out := range []io.ReadCloser{p.stdout, p.stderr} {
+			f, ok := out.(*os.File)
+			if !ok || f.SetReadDeadline(time.Now()) != nil { // Windows has none for pipes
+				_ = out.Close()
+			}
+		}
+	}
+	_ = p.stdin.Close()
 	<-p.printed
+	p.close()
 	<-p.fed
 }
 

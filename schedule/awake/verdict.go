@@ -162,7 +162,11 @@ func (s Snapshot) ofWatch(family schedule.Family) (all []Reason) {
 		}
 		switch {
 		case opened > 0:
-			all = append(all, Reason{Kind: Opening, Database: now.Name, What: fmt.Sprintf("%d sessions were opened in %s", opened, schedule.Length(s.At.Sub(s.Before.At)))})
+			sessions := "1 session was"
+			if opened > 1 {
+				sessions = fmt.Sprintf("%d sessions were", opened)
+			}
+			all = append(all, Reason{Kind: Opening, Database: now.Name, What: fmt.Sprintf("%s opened in %s", sessions, schedule.Length(s.At.Sub(s.Before.At)))})
 		case worked > 0 && family != schedule.Connections:
 			all = append(all, Reason{Kind: Working, Database: now.Name, What: fmt.Sprintf("sessions worked for %.0f ms in %s", worked, schedule.Length(s.At.Sub(s.Before.At)))})
 		}

@@ -16,7 +16,7 @@
 //
 // Where TEST_POOLER is set (host:port), the URLs lead through it: through a PgBouncer, say, that stands before the server
 // of DATABASE_URL and hands its databases on under any name. Whatever is tested gets at its database that way. What a
-// pooler in transaction mode cannot do, a test does past it, by Connect or [Direct], or says loudly that it is skipped.
+// pooler in transaction mode cannot do, a test does past it, by Connect or [Direct], or is skipped; go test -v shows which.
 //
 // Roles belong to the server, not to a database: a test that makes some names them after its database, and drops them.
 package schematest

@@ -3,6 +3,7 @@ package schematest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"os"
 	"sync"
@@ -42,7 +43,7 @@ var server = sync.OnceValues(func() (string, error) {
 		"max_connections":    "200",
 	}})
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%w; or set DATABASE_URL", err)
 	}
 	return running.URL(), nil
 })
