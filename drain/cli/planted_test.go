@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -15,10 +16,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/seed829e008e/ebb/drain"
 	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
@@ -143,8 +147,10 @@ declare
     types text[] := '{text,varchar,name,"\"char\"",smallint,int,bigint,numeric,float8,boolean,interval,timestamptz,jsonb,oid,regtype,
                       xid,inet,text[],name[],smallint[],int[],bigint[],timestamptz[],int2vector,oidvector}';
     l text; r text; f text; o text;
-    body text := 'language plpgsql as $f$ begin raise exception ''planted code runs: %%'', ''%s''; end $f$';
+    body text := 'language plpgsql as $f$ begin perform pg_catalog.nextval(''public.ebb_planted_calls''); raise exception ''planted code runs: %%'', ''%s''; end $f$';
 begin
+    create sequence public.ebb_planted_calls; -- no rollback takes back what it counted
+    grant all on sequence public.ebb_planted_calls to public;
     foreach l in array types loop
         foreach f in array names loop
             execute format('create function public.%I(%s) returns %s ', f, l, l) || format(body, f || '(' || l || ')');
@@ -162,6 +168,78 @@ begin
         end loop;
     end loop;
 end $$`
+
+// Where somebody planted them, whose role may create in a schema on a superuser's search_path and no more, the superuser
+// migrates, adopts, enqueues, drains and looks, and runs nothing of his.
+func TestNothingPlantedRuns(t *testing.T) {
+	planter := "planter_" + strings.ToLower(rand.Text())
+	t.Cleanup(func() { // after the database is gone, and what is his with it
+		server, err := pgx.Connect(context.Background(), schematest.Server(t))
+		if err == nil {
+			defer server.Close(context.Background())
+			_, err = server.Exec(context.Background(), `drop role if exists `+planter)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	url := schematest.Empty(t)
+	db := schematest.Connect(t, url) // past what is planted
+	do(t, db, `set search_path = ''`)
+	do(t, db, `create role `+planter+`; grant create on schema public to `+planter)
+	conn := schematest.Connect(t, url)
+	do(t, conn, `set role `+planter)
+	plant(t, conn, sqlTexts(t))
+	do(t, conn, `reset role`)
+	do(t, db, `create schema old; create table old.jobs (id bigserial primary key, queue text, payload jsonb, status text, run_at timestamptz, attempts int,
+		max_attempts int, locked_until timestamptz, last_error text, created_at timestamptz)`)
+	do(t, db, `insert into old.jobs (queue, payload, status, run_at, attempts, max_attempts, created_at) values ('q', '{}', 'queued', '2020-01-01', 0, 5, '2020-01-01')`)
+
+	var tries atomic.Int32
+	s := setup{env: map[string]string{"DATABASE_URL": url, "EBB_LINGER": "5s", "EBB_GRACE": "1s"}, handlers: []drain.Queue{{Name: "q", Handler: func(ctx context.Context, job drain.Job) error {
+		switch string(job.Payload) {
+		case `"fail"`:
+			return errors.New("no")
+		case `"long"`:
+			time.Sleep(1500 * time.Millisecond) // past half of the lease
+		case `"linger"`:
+			tries.Add(1)
+		}
+		return nil
+	}}}}
+	old := setup{env: map[string]string{"DATABASE_URL": url, "EBB_SCHEMA": "old"}, handlers: s.handlers}
+	must := func(i invocation) invocation {
+		t.Helper()
+		if i.status != 0 || strings.Contains(i.stderr, "planted") {
+			t.Errorf("exit %d\n%s%s", i.status, i.stdout, i.stderr)
+		}
+		return i
+	}
+	must(s.ebb("migrate"))
+	must(s.ebb("migrate"))
+	must(old.ebb("migrate"))
+	must(old.ebb("run"))
+	for _, args := range [][]string{{`"done"`}, {`"fail"`}, {`"fail"`, "--max-attempts", "1"}, {`"key"`, "--unique-key", "k"}, {`"key"`, "--unique-key", "k"}, {`"long"`}, {`"linger"`, "--in", "3s"}} {
+		must(s.ebb(append([]string{"enqueue", "q"}, args...)...))
+	}
+	do(t, conn, `select ebb.enqueue('other'::text, '{}'::jsonb, max_attempts => 3)`)
+	do(t, db, `insert into ebb.jobs (queue, payload, status, attempts, lost) values ('q', '"expired"', 'running', 1, 0), ('q', '"alone"', 'queued', 2, 2), ('q', '"spent"', 'queued', 5, 0)`)
+	// One row makes the exchange fail, so that it is done row by row.
+	do(t, db, `insert into ebb.jobs (queue, payload) values ('q', '"trouble"')`)
+	do(t, db, `create function ebb.trouble() returns trigger language plpgsql as $$begin raise exception 'trouble'; end$$;
+		create trigger trouble before update on ebb.jobs for each row when (old.payload = '"trouble"') execute function ebb.trouble()`)
+	s.env["EBB_LEASE"] = "2s"
+	r := must(s.ebb("run", "--job-timeout", "10s")).summary(t)
+	if r.Done != 6 || r.Retried != 1 || r.Failed != 1 || r.Reaped != 2 || r.DueLeft != 1 || r.Unhandled != 1 || tries.Load() != 1 {
+		t.Errorf("%+v, the late job ran %d times", r, tries.Load())
+	}
+	must(s.ebb("status"))
+	must(s.ebb("awake"))
+	must(s.ebb("plan", "*/30 * * * *"))
+	if n := text(t, db, `select pg_catalog.count(*)::text from public.ebb_planted_calls where is_called`); n != "0" {
+		t.Error("something planted ran")
+	}
+}
 
 // Every statement that reads or writes rows is parsed by Postgres as the body of a function, whose dependencies then tell
 // what it calls: also where no test ever executes it.
