@@ -15,6 +15,9 @@ import (
 //go:embed check.sql
 var checkStatement statement
 
+//go:embed path.sql
+var pathStatement statement
+
 //go:embed diagnose.sql
 var diagnoseStatement statement
 
@@ -183,6 +186,7 @@ func (l *link) once(ctx context.Context, req request) (response, error) {
 	checked, limited := l.checked, false
 	b.queue(limitsStatement, nil).Exec(func(pgconn.CommandTag) error { limited = true; return nil })
 	if !l.checked {
+		b.queue(pathStatement, nil)
 		b.queue(checkStatement, pgx.StrictNamedArgs{"version": SchemaVersion, "schema": l.config.Schema}).QueryRow(func(row pgx.Row) error {
 			var hides bool
 			err := row.Scan(&resp.now, new(int), &hides)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
@@ -76,6 +77,11 @@ func (l *link) drop() {
 // diagnose says why check.sql failed.
 func (l *link) diagnose(ctx context.Context) error {
 	schema := l.config.Schema
+	if err := l.ask(ctx, pathStatement, nil, nil); isDivisionByZero(err) {
+		return refuse("%s", "others may create functions in a schema that the search_path names before pg_catalog, and they would be called in place of Postgres' own; leave pg_catalog out of it, so that it comes first: ALTER ROLE ... SET search_path = ...")
+	} else if err != nil {
+		return err
+	}
 	var exists, readOnly, standby bool
 	var isolation string
 	err := l.ask(ctx, diagnoseStatement, pgx.StrictNamedArgs{"schema": schema}, &exists, &isolation, &readOnly, &standby)
@@ -101,6 +107,11 @@ func (l *link) diagnose(ctx context.Context) error {
 		return refuse("the session's isolation level is %s; set the role's default_transaction_isolation to read committed", isolation)
 	}
 	return errors.New("the check of the schema failed and then passed; run ebb again")
+}
+
+func isDivisionByZero(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "22012"
 }
 
 // ask reads one row in an exchange of its own.

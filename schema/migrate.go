@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Migrate brings the tables in a schema to [Version], and creates the schema where there is none. A
@@ -62,6 +63,9 @@ func (m migration) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := m.again(ctx, m.trusts); err != nil {
+		return err
+	}
 	for {
 		var then next
 		err := m.again(ctx, func(ctx context.Context) (err error) {
@@ -77,6 +81,20 @@ func (m migration) run(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// trustedPath is asked before anything else, since all that Migrate does runs as a role that may do much.
+//
+//go:embed path.sql
+var trustedPath string
+
+func (m migration) trusts(ctx context.Context) error {
+	err := m.conn.QueryRow(ctx, trustedPath, pgx.QueryExecModeExec).Scan(nil)
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == "22012" { // division_by_zero
+		return refuse("%s", "others may create functions in a schema that the search_path names before pg_catalog, and they would be called in place of Postgres' own; leave pg_catalog out of it, so that it comes first: ALTER ROLE ... SET search_path = ...")
+	}
+	return err
 }
 
 // next is what comes after a step.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -169,9 +170,9 @@ begin
     end loop;
 end $$`
 
-// Where somebody planted them, whose role may create in a schema on a superuser's search_path and no more, the superuser
-// migrates, adopts, enqueues, drains and looks, and runs nothing of his.
-func TestNothingPlantedRuns(t *testing.T) {
+// planterRole is a role's name, to be made by the test.
+func planterRole(t *testing.T) string {
+	t.Helper()
 	planter := "planter_" + strings.ToLower(rand.Text())
 	t.Cleanup(func() { // after the database is gone, and what is his with it
 		server, err := pgx.Connect(context.Background(), schematest.Server(t))
@@ -183,6 +184,13 @@ func TestNothingPlantedRuns(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	return planter
+}
+
+// Where somebody planted them, whose role may create in a schema on a superuser's search_path and no more, the superuser
+// migrates, adopts, enqueues, drains and looks, and runs nothing of his.
+func TestNothingPlantedRuns(t *testing.T) {
+	planter := planterRole(t)
 	url := schematest.Empty(t)
 	db := schematest.Connect(t, url) // past what is planted
 	do(t, db, `set search_path = ''`)
@@ -238,6 +246,38 @@ func TestNothingPlantedRuns(t *testing.T) {
 	must(s.ebb("plan", "*/30 * * * *"))
 	if n := text(t, db, `select pg_catalog.count(*)::text from public.ebb_planted_calls where is_called`); n != "0" {
 		t.Error("something planted ran")
+	}
+}
+
+// A search_path on which others may create something before pg_catalog is refused by every command that would call it, and
+// one on which nobody else may is not.
+func TestPathBeforePostgresOwn(t *testing.T) {
+	planter := planterRole(t)
+	url := schematest.New(t)
+	db := schematest.Connect(t, url)
+	do(t, db, `create role `+planter)
+	do(t, db, `create schema mine; alter database `+text(t, db, `select current_database()`)+` set search_path = mine, pg_catalog`)
+	s := setup{env: map[string]string{"DATABASE_URL": url}, handlers: []drain.Queue{{Name: "q", Handler: nothing}}}
+	for _, open := range []bool{false, true} {
+		if open {
+			do(t, db, `grant create on schema mine to `+planter)
+		}
+		for _, args := range [][]string{{"migrate"}, {"run"}, {"status"}, {"awake"}} {
+			i := s.ebb(args...)
+			if refused := strings.Contains(i.stdout+i.stderr, "ALTER ROLE ... SET search_path"); refused != open || (i.status == 0) == open {
+				t.Errorf("%v, where others may create: %v: exit %d\n%s%s", args, open, i.status, i.stdout, i.stderr)
+			}
+		}
+	}
+	if n := text(t, db, `select count(*)::text from ebb.jobs_runs`); n != "1" {
+		t.Errorf("%s runs are recorded", n)
+	}
+	first, err := os.ReadFile(filepath.Join("..", "path.sql"))
+	for _, other := range []string{"../jobs/path.sql", "../../schema/path.sql", "../../schedule/awake/path.sql"} {
+		text, otherErr := os.ReadFile(other)
+		if errors.Join(err, otherErr) != nil || !bytes.Equal(text, first) {
+			t.Errorf("%s is not that of the package drain: %v", other, errors.Join(err, otherErr))
+		}
 	}
 }
 
