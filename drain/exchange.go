@@ -151,6 +151,15 @@ func (l *link) repeat(ctx, connecting context.Context, req *request) (resp respo
 		if err == nil {
 			return nil
 		}
+		if isUnencodable(err) {
+			again := req.spell()
+			if !again {
+				again, _ = l.lackNames(ctx)
+			}
+			if again {
+				return retry.RetryableError(err)
+			}
+		}
 		tries++
 		switch diagnoseTrouble(err) {
 		case cut:
@@ -181,6 +190,7 @@ func (l *link) repeat(ctx, connecting context.Context, req *request) (resp respo
 func (l *link) once(ctx context.Context, req request) (response, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
+	req = req.without(l.lacks)
 	var resp response
 	b := &batch{schema: l.config.Schema}
 	checked, limited := l.checked, false

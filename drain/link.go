@@ -25,6 +25,8 @@ type link struct {
 	refused  refusals
 	lastUsed time.Time
 
+	lacks map[string]bool // queues whose names the database cannot hold; nil: not asked yet
+
 	connectTook time.Duration // the first time
 	exchanges   int
 }
