@@ -6,11 +6,12 @@
 -- locks: the rows, in id order; what is locked is skipped: its owner may be settling it right now
 -- index: ebb_jobs_running
 -- why:   the lease is checked again where the row is locked. A row that was completed, claimed or extended between the
---        choice and the lock no longer matches and stays as it is.
+--        choice and the lock no longer matches and stays as it is. A lease longer than any that ebb gives, infinity
+--        included, is a hand's work, and would be there for ever.
 with expired as materialized (
     select id
     from {schema}.jobs
-    where status = 'running' and (locked_until is null or locked_until <= pg_catalog.now())
+    where status = 'running' and (locked_until is null or locked_until <= pg_catalog.now() or locked_until > pg_catalog.now() + interval '31 days')
       and (@only::bigint[] is null or id = any (@only)) and id <> all (@skip::bigint[])
     order by id
     limit @most

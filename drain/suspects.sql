@@ -6,7 +6,7 @@
 -- index: ebb_jobs_running, ebb_jobs_due
 (select id, true
  from {schema}.jobs
- where status = 'running' and (locked_until is null or locked_until <= pg_catalog.now()) and id <> all (@skip::bigint[])
+ where status = 'running' and (locked_until is null or locked_until <= pg_catalog.now() or locked_until > pg_catalog.now() + interval '31 days') and id <> all (@skip::bigint[])
  order by id
  limit @most)
 union all

@@ -38,7 +38,7 @@ type Status struct {
 type Queue struct {
 	Name                                           string
 	Due, Scheduled, Running, Expired, Done, Failed int64
-	// OldestDueAt is RFC 3339 in UTC, or -infinity; nil where nothing is due.
+	// OldestDueAt is RFC 3339 in UTC, with BC after it where that is so, or -infinity; nil where nothing is due.
 	OldestDueAt *string
 	// OldestDue is how long the oldest due job has been due; nil where nothing is, or since ever.
 	OldestDue *time.Duration
