@@ -7,5 +7,4 @@
 select exists (
     select from {schema}.jobs d
     where d.status = 'queued' and d.queue = any (@queues::text[]) and d.run_at <= pg_catalog.now() and d.id <> all (@skip::bigint[])
-      and d.attempts < d.max_attempts
-      and (d.lost >= 2 or d.lost >= 1 and d.attempts::bigint + 1 >= d.max_attempts))
+      and d.attempts < d.max_attempts and {alone})

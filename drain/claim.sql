@@ -3,9 +3,10 @@
 --
 -- in:    @queues in drain order, and for each: @rooms (most jobs), @leases (microseconds), @since and @after (a run_at and
 --        an id up to which this run saw nothing due any more: where an index full of dead entries need not be read again);
---        @most jobs; @bytes of payload; @large: whether one payload over that may come, alone;
+--        @most jobs; @bytes of payload; @large: whether a job with a payload over that may be claimed, alone;
 --        @run; @skip: ids that this run released or cannot claim; @only: null, or the ids that may be claimed
--- out:   the jobs in the order of their queues, then run_at, id; their status says which were failed
+-- out:   the jobs in the order of their queues, then run_at, id; their status says which were failed, and is null where a
+--        trigger suppressed the change. A payload over @bytes is null: read.sql reads it
 -- locks: the rows, FOR NO KEY UPDATE, the weakest lock that keeps other claimers out: a session that inserts a reference
 --        to a job holds KEY SHARE on it and neither waits for the claim nor hides the job. What is locked is skipped.
 -- index: ebb_jobs_due
@@ -18,16 +19,14 @@ with asked as (
          as a (queue, room, lease, since, after, place)
 ),
 due as materialized (
-    -- What is stored in a megabyte or more counts as too large for company, so that no claim prints it only to measure it.
-    select j.id, j.run_at, a.place, a.lease,
-           case when pg_catalog.pg_column_size(j.payload) < 1000000 then pg_catalog.octet_length(j.payload::text) else @bytes::bigint + 1 end as size
+    select j.id, j.run_at, a.place, a.lease, {size} as size
     from asked a
     cross join lateral (
         select d.id, d.run_at, d.payload
         from {schema}.jobs d
         where d.status = 'queued' and d.queue = a.queue and d.run_at <= pg_catalog.now() and (d.run_at, d.id) > (a.since, a.after)
           and d.id <> all (@skip::bigint[]) and (@only::bigint[] is null or d.id = any (@only))
-          and (d.lost < 1 or d.lost < 2 and d.attempts::bigint + 1 < d.max_attempts or d.attempts >= d.max_attempts)
+          and (not {alone} or d.attempts >= d.max_attempts)
         order by d.run_at, d.id
         limit a.room
         for no key update skip locked
@@ -35,11 +34,11 @@ due as materialized (
     limit @most
 ),
 taken as (
-    select id, place, lease,
+    select id, place, lease, run_at, size,
            pg_catalog.sum(size) over (order by place, run_at, id) as total,
            pg_catalog.row_number() over (order by place, run_at, id) as nth
     from due
-    where size <= @bytes or @large
+    where size <= @bytes::bigint or @large
 ),
 claimed as (
     update {schema}.jobs j
@@ -51,16 +50,16 @@ claimed as (
         started_at = case when j.attempts >= j.max_attempts then j.started_at else pg_catalog.now() end,
         finished_at = case when j.attempts >= j.max_attempts then pg_catalog.now() end,
         last_error = case when j.attempts >= j.max_attempts
-                          then pg_catalog.format('attempt %s of %s, %s, run %s: not started: its attempts were spent before%s',
-                                      j.attempts, j.max_attempts,
-                                      pg_catalog.to_char(pg_catalog.now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), @run::text,
-                                      coalesce('; before that: ' || pg_catalog.left(j.last_error, 1000), ''))
+                          then {head} || 'not started: its attempts were spent before'
+                               || coalesce('; before that: ' || pg_catalog.left(j.last_error, 1000), '')
                           else j.last_error end
     from taken t
     where j.id = t.id and (t.total <= @bytes::numeric or t.nth = 1)
-    returning j.id, j.queue, j.payload::text as payload, j.run_at, j.attempts, j.max_attempts, j.lost, j.last_error,
-              j.status, t.place
+    returning j.id, j.queue, case when t.size <= @bytes::bigint then j.payload::text end as payload, j.run_at, j.attempts,
+              j.max_attempts, j.lost, j.last_error, j.status
 )
-select id, queue, payload, run_at, attempts, max_attempts, lost, last_error, status
-from claimed
-order by place, run_at, id
+select t.id, c.queue, c.payload, c.run_at, c.attempts, c.max_attempts, c.lost, c.last_error, c.status
+from taken t
+left join claimed c on c.id = t.id
+where t.total <= @bytes::numeric or t.nth = 1
+order by t.place, t.run_at, t.id

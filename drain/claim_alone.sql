@@ -1,8 +1,8 @@
 -- Claims one job that took a process with it before, or may have, and only where nothing else runs under this run: such
 -- a job can then spend no attempt but its own.
 --
--- in:    @queues in drain order, and for each: @leases (microseconds); @run; @skip: ids not to be claimed; @only: null,
---        or the ids that may be
+-- in:    @queues in drain order, and for each: @leases (microseconds); @bytes of payload that come with the claim; @run;
+--        @skip: ids not to be claimed; @only: null, or the ids that may be
 -- out:   the job, as claim.sql gives it, or no row
 -- locks: the row, and one such row of every other queue, FOR NO KEY UPDATE; what is locked is skipped
 -- index: ebb_jobs_due; ebb_jobs_running, from its end: what the same exchange has claimed is there, behind the entries of
@@ -22,17 +22,23 @@ due as materialized (
         from {schema}.jobs d
         where d.status = 'queued' and d.queue = a.queue and d.run_at <= pg_catalog.now() and d.id <> all (@skip::bigint[])
           and (@only::bigint[] is null or d.id = any (@only))
-          and d.attempts < d.max_attempts
-          and (d.lost >= 2 or d.lost >= 1 and d.attempts::bigint + 1 >= d.max_attempts)
+          and d.attempts < d.max_attempts and {alone}
         order by d.run_at, d.id
         limit 1
         for no key update skip locked
     ) j
     limit 1
+),
+claimed as (
+    update {schema}.jobs j
+    set status = 'running', attempts = j.attempts + 1,
+        locked_until = pg_catalog.now() + d.lease::float8 * interval '1 microsecond', locked_by = @run::text,
+        started_at = pg_catalog.now()
+    from due d
+    where j.id = d.id
+    returning j.id, j.queue, case when {size} <= @bytes::bigint then j.payload::text end as payload, j.run_at, j.attempts,
+              j.max_attempts, j.lost, j.last_error, j.status
 )
-update {schema}.jobs j
-set status = 'running', attempts = j.attempts + 1, locked_until = pg_catalog.now() + due.lease::float8 * interval '1 microsecond',
-    locked_by = @run::text, started_at = pg_catalog.now()
-from due
-where j.id = due.id
-returning j.id, j.queue, j.payload::text, j.run_at, j.attempts, j.max_attempts, j.lost, j.last_error, j.status
+select d.id, c.queue, c.payload, c.run_at, c.attempts, c.max_attempts, c.lost, c.last_error, c.status
+from due d
+left join claimed c on c.id = d.id

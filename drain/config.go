@@ -198,7 +198,7 @@ func (c Config) WithDefaults() Config {
 }
 
 // maxLease bounds every lease: one that ends more than a day later than it could is a hand's work, and counts as expired
-// (reap.sql). Jobs that take longer have theirs extended.
+// (expired.sql). Jobs that take longer have theirs extended.
 const maxLease = 30 * 24 * time.Hour
 
 // lease is how long a claim of this queue holds.

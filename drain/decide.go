@@ -31,20 +31,6 @@ type settlement struct {
 	foreseen bool // the handler said so: nothing alarming
 }
 
-// An outcome is the field of the report in which a claimed job ends up.
-type outcome int
-
-const (
-	completed outcome = iota + 1
-	retried
-	failed
-	released
-	lost
-	abandoned
-	stuck        // the row is locked by somebody: to be settled again
-	unsettleable // the row cannot be written; its lease decides
-)
-
 // timedOut is the cause of a context that ended at the queue's timeout.
 type timedOut struct{ after time.Duration }
 

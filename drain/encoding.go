@@ -16,6 +16,17 @@ import (
 // Which those are only the server knows. What a run writes is then spelled in ASCII, so that the verdict gets through; a
 // queue of a name that cannot be there is left out.
 
+func (s *session) do(ctx context.Context, req request) (response, error) {
+	resp, err := s.once(ctx, req.without(s.lacks))
+	if isUnencodable(err) && req.spell() {
+		resp, err = s.once(ctx, req.without(s.lacks))
+	}
+	if isUnencodable(err) && s.lackNames(ctx) {
+		resp, err = s.once(ctx, req.without(s.lacks))
+	}
+	return resp, err
+}
+
 // isUnencodable knows a text that the database's encoding lacks a character for.
 func isUnencodable(err error) bool {
 	var pg *pgconn.PgError
@@ -30,8 +41,10 @@ func (r *request) spell() (changed bool) {
 		}
 	}
 	r.settles = slices.Clone(r.settles)
-	for i := range r.settles {
-		in(&r.settles[i].text)
+	for i, t := range r.settles {
+		c := *t
+		in(&c.settlement.text)
+		r.settles[i] = &c
 	}
 	if r.record != nil {
 		c := *r.record
@@ -69,26 +82,26 @@ const textStatement statement = `select @text::text`
 
 // lackNames finds, once a run, the queues of whose names the database's encoding lacks a character, and says whether it
 // found any.
-func (l *link) lackNames(ctx context.Context) (bool, error) {
-	if l.lacks != nil {
-		return false, nil
+func (s *session) lackNames(ctx context.Context) bool {
+	if s.lacks != nil {
+		return false
 	}
-	l.lacks = map[string]bool{}
-	for _, q := range l.config.Queues {
+	lacks := map[string]bool{}
+	for _, q := range s.config.Queues {
 		if !strings.ContainsFunc(q.Name, notASCII) {
 			continue
 		}
-		err := l.ask(ctx, textStatement, pgx.StrictNamedArgs{"text": q.Name}, new(string))
-		if err != nil && !isUnencodable(err) {
-			l.lacks = nil
-			return false, err
-		}
-		if err != nil {
-			l.lacks[q.Name] = true
-			l.config.Log.Warn("no job can be in the queue: the database's encoding has not all characters of its name", "queue", q.Name, "error", brief(err))
+		err := s.query(ctx, textStatement, pgx.StrictNamedArgs{"text": q.Name}, nil)
+		switch {
+		case isUnencodable(err):
+			lacks[q.Name] = true
+			s.config.Log.Warn("no job can be in the queue: the database's encoding has not all characters of its name", "queue", q.Name, "error", brief(err))
+		case err != nil:
+			return false // asked again with the next exchange
 		}
 	}
-	return len(l.lacks) > 0, nil
+	s.lacks = lacks
+	return len(lacks) > 0
 }
 
 // without is a request that does not ask for queues of these names.

@@ -2,54 +2,56 @@ package drain
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/sethvargo/go-retry"
 )
-
-//go:embed check.sql
-var checkStatement statement
-
-//go:embed path.sql
-var pathStatement statement
-
-//go:embed diagnose.sql
-var diagnoseStatement statement
-
-//go:embed limits.sql
-var limitsStatement statement
-
-const readVersion statement = `select version from {schema}.jobs_version`
 
 // answerTime is how long an exchange may go without its answer before its connection counts as dead: longer than any
 // statement in it may work, since a compute that went away may leave no sign.
 const answerTime = time.Minute
 
-// A request is what one exchange shall do: one round trip, one transaction, all of it or nothing.
+// mostTries is how often an exchange is made that fails for a reason which passes: a deadlock, a lock not got.
+const mostTries = 4
+
+// A database is where a run leaves the process. A session with Postgres is the one that users have.
+type database interface {
+	// open connects, where there is no connection.
+	open(ctx context.Context) error
+	// do makes one exchange: all that the request asks for, in one transaction, or nothing.
+	do(ctx context.Context, req request) (response, error)
+	// close lets the connection go.
+	close()
+	// proven says whether the tables were ever found as this program needs them.
+	proven() bool
+	// traffic is how many exchanges were sent, and how long the first connect took.
+	traffic() (exchanges int, connect time.Duration)
+}
+
+// A request is what one exchange does, in this order.
 type request struct {
-	run     string
-	strays  bool // give back what runs under this run without being in hand
-	inHand  []int64
-	settles []settlement // in id order
-	extends []holding
-	reap    bool
-	only    []int64 // the rows to reap; nil: any
-	claim   *claim
+	run      string
+	inFlight []int64 // all that runs under this run's id for a reason
+	orphans  bool    // give back what runs under it for none
+	settles  []*task // in id order
+	extends  []holding
+	reap     bool
+	only     []int64 // the rows to reap; nil: any
+	claim    *claim
+	read     *task // whose payload is to be read
 	// suspects asks for the rows that this claim, and a reap, may fail on.
 	suspects *claim
-	held     []int64  // ids of which to tell how they stand
-	linger   []string // queues of which to tell when the next job falls due
+	lookup   []int64 // ids of jobs to tell the state of
+	recount  bool    // tell what this run has reaped
+	linger   []string
 	record   *record
 }
 
-// part is a request that does a part of this one. It knows what is in hand, for where it is cut it gives back the rest.
+// part is a request that does a part of this one. It knows what is in flight, for where it is cut it gives back the rest.
 func (r request) part() request {
-	return request{run: r.run, inHand: slices.Clone(r.inHand)}
+	return request{run: r.run, inFlight: slices.Clone(r.inFlight)}
 }
 
 // skip are the rows that a reap leaves out too, because they cannot be changed.
@@ -57,216 +59,139 @@ func (r request) skip() []int64 {
 	if r.claim == nil {
 		return []int64{}
 	}
-	return append([]int64{}, r.claim.skip...)
+	return ids(r.claim.skip)
 }
 
 // A response is what came of it.
 type response struct {
-	err error
+	err  error
+	sent time.Time     // when the try that succeeded was sent: leases count from here
+	took time.Duration // its round trip
 
 	settled  map[int64]outcome // of the settlements that are through; also where err is set
 	extended map[int64]standing
 	reaped   []reaped
 	claimed  []claimed
-	held     map[int64]row
-	strays   []int64
-	suspects []suspect
-	// unclaimable rows made the claim fail, so that it was done row by row.
-	unclaimable []int64
-	rowByRow    bool
-	aloneDue    bool
-	now         time.Time // of the database, when the connection was opened
-	next        *time.Duration
-	left        *left
+	payload  []byte
+	orphans  []int64
+	suspects suspects
+	rows     map[int64]row
+	aloneDue bool
+	now      time.Time // of the database, when the connection was opened
+	next     *time.Duration
+	left     *left
 
-	sent time.Time     // when the try that succeeded was sent: leases count from here
-	took time.Duration // its round trip
+	// suppressed rows were chosen and then not changed, for a trigger took the change back.
+	suppressed []int64
+	// skipped rows cannot be claimed, reaped or read: this run leaves them as they are.
+	skipped  []int64
+	rowByRow bool
+	// unanswered says that some try was sent and its answer did not come.
+	unanswered bool
 }
 
-// exchange does a request, again where that may help: on a new connection after a cut, at once after a deadlock, row by
-// row where one row makes it fail. connecting bounds the wait for a connection.
-func (l *link) exchange(ctx, connecting context.Context, req request) response {
-	resp := l.repeat(ctx, connecting, &req)
-	if resp.err != nil && ctx.Err() == nil && isRowTrouble(resp.err) &&
-		(len(req.settles) > 0 || len(req.extends) > 0 || req.claim != nil && diagnoseTrouble(resp.err) == rowTrouble) {
-		resp = l.rowByRow(ctx, connecting, req)
+// An exchanger makes exchanges, again where that may help: on a new connection after a cut, at once after a deadlock,
+// row by row where one row makes it fail.
+type exchanger struct {
+	db     database
+	config Config
+}
+
+// exchange makes one exchange. connecting bounds the wait for a connection.
+func (x *exchanger) exchange(ctx, connecting context.Context, req request) response {
+	resp := x.repeat(ctx, connecting, &req, mostTries)
+	if resp.err != nil && ctx.Err() == nil && req.mayFailByRow(resp.err) {
+		unanswered := resp.unanswered
+		resp = x.rowByRow(ctx, connecting, req)
+		resp.unanswered = resp.unanswered || unanswered
 	}
 	if resp.err == nil {
-		resp.err = l.account(ctx, connecting, req, &resp)
+		x.report(req, &resp)
+		resp.err = x.account(ctx, connecting, req, &resp)
 	}
 	return resp
 }
 
-// account finds out what became of settles and extensions that the exchange did not confirm.
-func (l *link) account(ctx, connecting context.Context, req request, resp *response) error {
-	var open []int64
-	for _, s := range req.settles {
-		if _, ok := resp.settled[s.id]; !ok {
-			open = append(open, s.id)
-		}
+// mayFailByRow says whether it could be a job's row that made the request fail.
+func (r request) mayFailByRow(err error) bool {
+	settles := len(r.settles)+len(r.extends) > 0
+	switch diagnoseTrouble(err) {
+	case rowTrouble:
+		return settles || r.hasRest()
+	case passing:
+		return settles && !isTableLock(err)
 	}
-	for _, h := range req.extends {
-		if _, ok := resp.extended[h.id]; !ok {
-			open = append(open, h.id)
-		}
-	}
-	if len(open) == 0 {
-		return nil
-	}
-	look := req.part()
-	for _, c := range resp.claimed {
-		look.inHand = append(look.inHand, c.job.ID)
-	}
-	look.held = open
-	found := l.repeat(ctx, connecting, &look)
-	if found.err != nil {
-		return found.err
-	}
-	if resp.settled == nil {
-		resp.settled = map[int64]outcome{}
-	}
-	for _, s := range req.settles {
-		if _, ok := resp.settled[s.id]; !ok {
-			resp.settled[s.id] = s.became(found.held[s.id], req.run)
-		}
-	}
-	for _, h := range req.extends {
-		if _, ok := resp.extended[h.id]; !ok {
-			resp.extended[h.id] = h.stands(found.held[h.id], req.run)
-		}
-	}
-	return nil
+	return false
 }
 
-// repeat does a request until it succeeds or its error is one that stays.
-func (l *link) repeat(ctx, connecting context.Context, req *request) (resp response) {
-	tries := 0
+// hasRest says whether anything of a request is left when settlements and extensions are through.
+func (r request) hasRest() bool { return r.claim != nil || r.read != nil || r.orphans }
+
+// report names the rows whose change a trigger suppressed, and takes what they were chosen for as refused.
+func (x *exchanger) report(req request, resp *response) {
+	suppressed := resp.suppressed
+	resp.suppressed = nil
+	for _, id := range suppressed {
+		x.config.Log.Error("a trigger on the table suppresses the change of the job's row; it is left as it is and skipped by this run", "id", id)
+		settles := slices.ContainsFunc(req.settles, func(t *task) bool { return t.job.ID == id })
+		extends := slices.ContainsFunc(req.extends, func(h holding) bool { return h.id == id })
+		switch {
+		case settles:
+			resp.settled[id] = unsettleable
+		case extends:
+			resp.extended[id] = locked
+		default:
+			resp.skipped = append(resp.skipped, id)
+		}
+	}
+}
+
+// repeat makes an exchange until it succeeds or its error is one that stays.
+func (x *exchanger) repeat(ctx, connecting context.Context, req *request, tries int) (resp response) {
+	unanswered := false
 	var astray time.Time // since when every server that was found took no writes
-	resp.err = again(ctx, answerTime+l.config.ConnectTimeout, func(ctx context.Context) error {
-		if err := l.open(connecting); err != nil {
+	err := again(ctx, answerTime+x.config.ConnectTimeout, func(ctx context.Context) error {
+		if err := x.db.open(connecting); err != nil {
 			return err
 		}
 		var err error
-		resp, err = l.once(ctx, *req)
+		resp, err = x.do(ctx, *req)
 		if err == nil {
 			return nil
 		}
-		if isUnencodable(err) {
-			again := req.spell()
-			if !again {
-				again, _ = l.lackNames(ctx)
-			}
-			if again {
-				return retry.RetryableError(err)
-			}
-		}
-		tries++
+		tries--
 		switch diagnoseTrouble(err) {
 		case cut:
-			l.drop()
+			x.db.close()
+			unanswered = true
 			switch {
 			case !errors.As(err, new(cutOff)):
 				astray = time.Time{}
 			case astray.IsZero():
 				astray = time.Now()
-			case time.Since(astray) > l.config.ConnectTimeout:
+			case time.Since(astray) > x.config.ConnectTimeout:
 				return err
 			}
-			req.strays = true // a claim may have been committed, and its answer lost
-			l.config.Log.Warn("connection lost, doing the exchange again", "error", brief(err))
+			req.orphans = true // a claim may have been committed, and its answer lost
+			x.config.Log.Warn("connection lost, doing the exchange again", "error", brief(err))
 			return retry.RetryableError(err)
 		case passing, strained:
-			if tries < 4 {
-				l.config.Log.Info("doing the exchange again", "error", brief(err))
+			if tries > 0 {
+				x.config.Log.Info("doing the exchange again", "error", brief(err))
 				return retry.RetryableError(err)
 			}
 		}
 		return err
 	})
+	resp.err, resp.unanswered = err, unanswered
 	return resp
 }
 
-// once sends a request and reads its answer.
-func (l *link) once(ctx context.Context, req request) (response, error) {
+func (x *exchanger) do(ctx context.Context, req request) (response, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	req = req.without(l.lacks)
-	var resp response
-	b := &batch{schema: l.config.Schema}
-	checked, limited := l.checked, false
-	b.queue(limitsStatement, nil).Exec(func(pgconn.CommandTag) error { limited = true; return nil })
-	if !l.checked {
-		b.queue(pathStatement, nil)
-		b.queue(checkStatement, pgx.StrictNamedArgs{"version": SchemaVersion, "schema": l.config.Schema}).QueryRow(func(row pgx.Row) error {
-			var hides bool
-			err := row.Scan(&resp.now, new(int), &hides)
-			checked = err == nil
-			if hides && !l.proven {
-				l.config.Log.Warn("row level security is on for this role: jobs that its policies hide are neither drained nor counted; make the role the table's owner, or give it BYPASSRLS")
-			}
-			return err
-		})
-	}
-	if req.strays {
-		b.strays(req.run, req.inHand, &resp.strays)
-	}
-	if len(req.settles) > 0 {
-		b.settle(req.run, req.settles, &resp.settled)
-	}
-	if len(req.extends) > 0 {
-		b.extend(req.run, req.extends, &resp.extended)
-	}
-	if req.reap {
-		b.reap(req.only, req.skip(), &resp.reaped)
-	}
-	if req.claim != nil {
-		b.claim(req.run, *req.claim, &resp.claimed)
-	}
-	if req.claim != nil && req.claim.seek {
-		b.aloneDue(*req.claim, &resp.aloneDue)
-	}
-	if req.suspects != nil {
-		b.suspects(*req.suspects, &resp.suspects)
-	}
-	if len(req.held) > 0 {
-		b.held(req.held, &resp.held)
-	}
-	if len(req.linger) > 0 {
-		b.next(req.linger, &resp.next)
-	}
-	if req.record != nil {
-		b.record(*req.record, &resp.left)
-	}
-	resp.sent = time.Now()
-	l.exchanges++
-	err := l.conn.SendBatch(ctx, &b.Batch).Close()
-	l.lastUsed = time.Now()
-	resp.took = l.lastUsed.Sub(resp.sent)
-	switch {
-	case err != nil && !limited && isStatementTimeout(err): // the session's own, which the limits replace
-		err = hasty{reworded{brief(err) + "; raise the role's statement_timeout, which ends even the shortest statement", err}}
-	case err != nil && !checked && diagnoseTrouble(err) != cut:
-		err = l.diagnose(ctx)
-		if l.proven && !errors.Is(err, ErrRefused) {
-			err = cutOff{err} // a failover in the middle of a run: the next connection may find the primary
-		}
-	}
-	if err != nil { // what some statements answered before another failed was taken back with it
-		return response{}, err
-	}
-	l.checked, l.proven = true, true
-	return resp, nil
-}
-
-// A batch is a pgx batch whose statements know their schema.
-type batch struct {
-	pgx.Batch
-	schema string
-}
-
-func (b *batch) queue(s statement, args pgx.StrictNamedArgs) *pgx.QueuedQuery {
-	if args == nil {
-		return b.Batch.Queue(s.in(b.schema))
-	}
-	return b.Batch.Queue(s.in(b.schema), args)
+	sent := time.Now()
+	resp, err := x.db.do(ctx, req)
+	resp.sent, resp.took = sent, time.Since(sent)
+	return resp, err
 }

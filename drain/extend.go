@@ -27,7 +27,67 @@ const (
 	gone              // another run's, or settled by a hand: the handler has nothing to say any more
 )
 
-func (b *batch) extend(run string, holdings []holding, to *map[int64]standing) {
+// extendAt is when a task's lease wants to be extended: before half of it is gone where the handler works for longer or
+// was abandoned, late where the task only waits, and never where the lease covers all that the handler may take.
+func (s *state) extendAt(t *task) time.Time {
+	var at time.Time
+	switch {
+	case t.leaseLost:
+		return never
+	case t.abandoned:
+		at = t.leased.Add(t.lease * 4 / 10)
+	case t.started.IsZero():
+		at = t.leased.Add(t.lease * 3 / 4)
+	case !t.leaseEnd().Before(t.started.Add(t.queue.Timeout + s.config.Grace)):
+		return never
+	default:
+		at = t.leased.Add(t.lease * 4 / 10)
+	}
+	return later(at, t.askAt)
+}
+
+// extensions are the leases that an exchange now extends: those that want it before long, and those of starved tasks,
+// which could start but for their lease.
+func (s *state) extensions(now time.Time, starved []*task) (leases []holding) {
+	hungry := map[*task]bool{}
+	for _, t := range starved {
+		hungry[t] = !now.Before(t.askAt)
+	}
+	for _, t := range s.live() {
+		if hungry[t] || !s.extendAt(t).After(now.Add(t.lease/4)) {
+			leases = append(leases, holding{t.job.ID, t.job.Attempt, s.config.lease(&t.queue.Queue)})
+		}
+	}
+	return leases
+}
+
+// takeExtended moves the ends of leases, and ends the handlers of jobs that are another run's by now.
+func (w *wake) takeExtended(resp *response) {
+	if len(resp.extended) == 0 {
+		return
+	}
+	for _, t := range w.live() {
+		switch resp.extended[t.job.ID] {
+		case extended:
+			t.leased, t.lease = resp.sent, w.config.lease(&t.queue.Queue)
+			if t.expiry != nil {
+				t.expiry.Reset(time.Until(t.leaseEnd()))
+			}
+		case locked, done:
+			t.askAt = time.Now().Add(askAgain)
+		case gone:
+			if t.started.IsZero() {
+				w.dropWaiting(t)
+				w.lose(t)
+				continue
+			}
+			t.leaseLost = true
+			t.cancel(ErrLeaseLost)
+		}
+	}
+}
+
+func (b *batch) extend(run string, holdings []holding, to *response) {
 	n := len(holdings)
 	ids, attempts, leases := make([]int64, n), make([]int, n), make([]int64, n)
 	for i, h := range holdings {
@@ -35,15 +95,8 @@ func (b *batch) extend(run string, holdings []holding, to *map[int64]standing) {
 	}
 	b.queue(extendStatement, pgx.StrictNamedArgs{"run": run, "ids": ids, "attempts": attempts, "leases": leases}).
 		Query(func(rows pgx.Rows) error {
-			*to = make(map[int64]standing, n)
-			for rows.Next() {
-				var id int64
-				if err := rows.Scan(&id); err != nil {
-					return err
-				}
-				(*to)[id] = extended
-			}
-			return rows.Err()
+			to.extended = make(map[int64]standing, n)
+			return to.readChanged(rows, func(id int64) { to.extended[id] = extended })
 		})
 }
 

@@ -1,7 +1,8 @@
 -- Moves the end of leases forward.
 --
 -- in:    @run, and for each job: @ids, @attempts (the fence), @leases (microseconds from now)
--- out:   id of each row that was extended. Of the others held.sql tells whether they are locked, settled or lost
+-- out:   id of each row that was chosen, and whether it was changed, for a trigger may suppress that. Of the others
+--        lookup.sql tells whether they are locked, settled or lost
 -- locks: the rows, in id order; what is locked is skipped
 -- index: jobs_pkey, or ebb_jobs_running; for "= any" see settle.sql
 with mine as materialized (
@@ -11,9 +12,14 @@ with mine as materialized (
     where j.id = any (@ids::bigint[])
     order by j.id
     for no key update of j skip locked
+),
+extended as (
+    update {schema}.jobs j
+    set locked_until = pg_catalog.now() + m.lease::float8 * interval '1 microsecond'
+    from mine m
+    where j.id = m.id
+    returning j.id
 )
-update {schema}.jobs j
-set locked_until = pg_catalog.now() + m.lease::float8 * interval '1 microsecond'
+select m.id, e.id is not null
 from mine m
-where j.id = m.id
-returning j.id
+left join extended e on e.id = m.id

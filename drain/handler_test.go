@@ -236,37 +236,6 @@ func TestJobTimeout(t *testing.T) {
 	}
 }
 
-// A handler that ignores that its context ended is never settled and never extended, and the run goes on without its
-// slot.
-func TestIgnorantHandlerIsAbandoned(t *testing.T) {
-	r := newRig(t)
-	r.exec(`insert into ebb.jobs (payload) select '{}' from generate_series(1, 12)`)
-	never := make(chan struct{})
-	t.Cleanup(func() { close(never) })
-	config := r.config(func(_ context.Context, job drain.Job) error {
-		if job.ID == 1 {
-			<-never
-		}
-		return nil
-	})
-	config.Concurrency = 2
-	config.Queues[0].Timeout, config.Grace = 100*time.Millisecond, 200*time.Millisecond
-	report := r.run(config)
-	if report.Abandoned != 1 || report.Done != 11 || report.Stopped != drain.StoppedEmpty {
-		t.Errorf("report %+v", report)
-	}
-	r.want(`select status, attempts, locked_until > now() as leased from ebb.jobs where id = 1`, "(running,1,t)")
-
-	r.exec(`insert into ebb.jobs (payload) values ('{}'), ('{}')`)
-	config = r.config(func(context.Context, drain.Job) error { <-never; return nil })
-	config.Concurrency = 1
-	config.Queues[0].Timeout, config.Grace = 100*time.Millisecond, 200*time.Millisecond
-	report, err := r.try(context.Background(), config)
-	if err == nil || report.Abandoned != 1 || report.Released != 1 || report.Stopped != drain.StoppedError {
-		t.Errorf("every slot held: %v, %+v", err, report)
-	}
-}
-
 func TestCompleteTx(t *testing.T) {
 	for _, c := range []struct {
 		name string

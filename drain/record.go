@@ -10,9 +10,6 @@ import (
 //go:embed record.sql
 var recordStatement statement
 
-//go:embed next.sql
-var nextStatement statement
-
 // mostCounted bounds every count of what is left, a queue each: it is there to tell some from many.
 const mostCounted = 10_000
 
@@ -43,18 +40,5 @@ func (b *batch) record(r record, to **left) {
 		var l left
 		*to = &l
 		return row.Scan(&l.stopped, &l.due, &l.unhandled, &l.others, &l.leased, &l.next)
-	})
-}
-
-// next asks how long it takes until a job falls due, for a run that may linger for it.
-func (b *batch) next(queues []string, to **time.Duration) {
-	b.queue(nextStatement, pgx.StrictNamedArgs{"queues": queues}).QueryRow(func(row pgx.Row) error {
-		var micros *int64
-		err := row.Scan(&micros)
-		if micros != nil {
-			d := time.Duration(*micros) * time.Microsecond
-			*to = &d
-		}
-		return err
 	})
 }

@@ -5,8 +5,8 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -38,76 +38,72 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	end := config.Started.Add(config.MaxRuntime)
 
 	lasting := context.WithoutCancel(ctx)
-	handlers, cancel := context.WithCancelCause(lasting)
-	defer cancel(nil)
-	hard, cut := context.WithCancel(lasting)
-	defer cut()
+	handlers, cancelAll := context.WithCancelCause(lasting)
+	defer cancelAll(nil)
+	exchanges, cutAll := context.WithCancel(lasting)
+	defer cutAll()
+	claiming, endClaims := context.WithCancel(ctx)
+	defer endClaims()
 	w := &wake{
-		hand: newHand(config, end), outer: ctx, run: report.Run, link: &link{config: config}, report: report, reap: true,
-		ended: make(chan handlerEnd), answers: make(chan response, 1), over: make(chan struct{}),
-		handlers: handlers, cancel: cancel, hard: hard, cut: cut,
+		state: newState(config, end), exchanger: exchanger{&session{config: config}, config}, outer: ctx, run: report.Run, report: report,
+		reaped: map[int64]bool{}, ended: make(chan handlerEnd), answers: make(chan response, 1), over: make(chan struct{}),
+		claiming: claiming, endClaims: endClaims, handlers: handlers, cancelAll: cancelAll, exchanges: exchanges, cutAll: cutAll,
 	}
-	defer w.link.drop()
+	defer w.exchanger.db.close()
 	w.observe()
-	w.drain()
-	w.leftovers()
-	w.conclude()
+	w.conclude(w.drain())
 	return w.report, w.err
 }
 
-// leftovers counts what the end of the grace found in hand.
-func (w *wake) leftovers() {
-	for _, j := range slices.Clone(w.running) { // abandon takes it out of the list
-		w.abandon(j)
+// conclude finds out what became of the last exchanges, looks at what is left and records the run.
+func (w *wake) conclude(stopped string) {
+	for len(w.running) > 0 {
+		w.abandon(w.running[0])
 	}
-	for _, j := range append(w.finished, w.waiting...) {
-		w.config.Log.Error("the job could not be settled: its lease decides, and it may run again",
-			"queue", j.queue.Name, "id", j.job.ID, "attempt", j.job.Attempt, "was", j.settlement.status)
-		w.report.Lost++
-		w.kept = append(w.kept, j.job.ID)
-	}
-	w.running, w.finished, w.waiting = nil, nil, nil
-}
-
-// conclude says why the run stopped, looks at what is left and records the run.
-func (w *wake) conclude() {
 	r := &w.report
-	r.Stopped = cmp.Or(w.stop.reason, w.noMore, StoppedEmpty)
-	for _, q := range w.queues {
-		if r.Stopped == StoppedEmpty && q.doesNotFit {
-			r.Stopped = StoppedTime
-		}
-	}
+	r.Stopped = stopped
 	if w.err != nil {
 		r.Stopped, r.Error = StoppedError, brief(w.err)
 	}
-	if w.link.proven {
-		w.recordRun()
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(w.outer), w.lastEnd())
+	defer cancel()
+	reached := w.exchanger.db.proven() || w.orphans
+	w.lastLook(ctx)
+	if reached {
+		w.recordRun(ctx)
 	}
-	r.Exchanges = w.link.exchanges
+	if w.err == nil && r.Stopped != StoppedSignal && !w.exchanger.db.proven() {
+		w.err = errors.New("the run ended before the database answered")
+		r.Stopped, r.Error = StoppedError, brief(w.err)
+	}
+	r.Exchanges, _ = w.exchanger.db.traffic()
 	r.RunMS = time.Since(w.config.Started).Milliseconds()
 }
 
-// recordTime is the least that the record may take. It settles nothing, so it may go beyond the grace by that.
+// recordTime is the least that the last look and the record may take. They settle nothing, so they may go beyond the
+// grace by that.
 const recordTime = 2 * time.Second
 
-func (w *wake) recordRun() {
-	end := time.Now().Add(w.config.ConnectTimeout)
+func (w *wake) lastEnd() time.Time {
+	now := time.Now()
+	end := now.Add(w.config.ConnectTimeout)
 	if w.err != nil {
-		end = time.Now().Add(recordTime)
+		end = now.Add(recordTime)
 	}
 	if w.stop.begun() {
-		end = earlier(end, later(w.stop.endAt, time.Now().Add(recordTime)))
+		end = earlier(end, later(w.stop.endAt, now.Add(recordTime)))
 	}
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(w.outer), end)
-	defer cancel()
+	return end
+}
+
+func (w *wake) recordRun(ctx context.Context) {
 	rec := record{report: w.report, host: w.config.Host, version: w.config.Version}
 	rec.report.RunMS = time.Since(w.config.Started).Milliseconds()
-	rec.report.Exchanges = w.link.exchanges + 1
+	rec.report.Exchanges++
 	for _, q := range w.queues {
 		rec.queues = append(rec.queues, q.Name)
 	}
-	resp := w.link.exchange(ctx, ctx, request{run: w.run, strays: true, inHand: w.ids(), record: &rec})
+	resp := w.exchanger.exchange(ctx, ctx, request{run: w.run, orphans: true, inFlight: w.inFlight(), record: &rec})
 	if resp.err != nil {
 		w.config.Log.Warn("the run could not be recorded, and what is left is not known", "error", brief(resp.err))
 		if w.err == nil && (w.cutShort || !w.stop.begun()) {

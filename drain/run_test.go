@@ -194,7 +194,7 @@ func TestSpentAttemptsEndFailed(t *testing.T) {
 		"(1,failed,3,1)", "(2,failed,3,0)", "(3,failed,4,0)", "(4,done,3,1)", "(5,failed,0,0)", "(6,failed,0,0)",
 		"(7,failed,2147483647,0)", "(8,failed,2147483647,2147483647)")
 	r.want(`select id from ebb.jobs where status = 'failed' and (last_error is null or finished_at is null)`)
-	r.want(`select last_error ~ '^attempt 3 of 3, 2.*Z, run unknown: the lease ran out: the worker was lost$' from ebb.jobs where id = 1`, "(t)")
+	r.want(`select last_error ~ '^attempt 3 of 3, 2.*Z, run unknown: the lease ran out, taken back by run [0-9a-f]{32}: the worker was lost$' from ebb.jobs where id = 1`, "(t)")
 	if len(r.ids()) != 1 || report.Claimed != 1 || report.Reaped != 8 || report.FailedForGood != 7 {
 		t.Errorf("%d handled; %+v", len(r.ids()), report)
 	}

@@ -39,3 +39,15 @@ func shrink(step, grace time.Duration) time.Duration {
 func (c Config) KillAfter() time.Duration {
 	return shrink(killAfter, c.WithDefaults().Grace)
 }
+
+// beginStop begins to stop. The first stop stands, and ends no later than the budget.
+func (w *wake) beginStop(reason string, end time.Time) {
+	if w.stop.begun() {
+		return
+	}
+	end = earlier(end, w.deadline)
+	w.stop, w.lookAt = stopBy(reason, end, min(w.config.Grace, time.Until(end))), time.Time{}
+	w.config.Log.Info("stopping: nothing more is claimed", "reason", reason, "grace", time.Until(end).Round(time.Millisecond).String())
+	w.endClaims()
+	time.AfterFunc(time.Until(end), w.cutAll)
+}

@@ -1,14 +1,20 @@
 -- The rows that a reap or a claim may have failed on, for doing it again row by row.
 --
 -- in:    @queues in drain order; @most of either kind; @skip: ids that are left out
--- out:   id, whether its lease ran out (else it is due)
+-- out:   id, whether its lease ran out (else it is due): the first rows in their order, then the last one of all
 -- locks: none
 -- index: ebb_jobs_running, ebb_jobs_due
 (select id, true
  from {schema}.jobs
- where status = 'running' and (locked_until is null or locked_until <= pg_catalog.now() or locked_until > pg_catalog.now() + interval '31 days') and id <> all (@skip::bigint[])
+ where status = 'running' and {expired} and id <> all (@skip::bigint[])
  order by id
  limit @most)
+union all
+(select id, true
+ from {schema}.jobs
+ where status = 'running' and {expired} and id <> all (@skip::bigint[])
+ order by id desc
+ limit 1)
 union all
 (select j.id, false
  from pg_catalog.unnest(@queues::text[]) with ordinality as q (queue, place)
@@ -21,3 +27,15 @@ union all
  ) j
  order by q.place, j.run_at, j.id
  limit @most)
+union all
+(select j.id, false
+ from pg_catalog.unnest(@queues::text[]) with ordinality as q (queue, place)
+ cross join lateral (
+     select d.id
+     from {schema}.jobs d
+     where d.status = 'queued' and d.queue = q.queue and d.run_at <= pg_catalog.now() and d.id <> all (@skip::bigint[])
+     order by d.run_at desc, d.id desc
+     limit 1
+ ) j
+ order by q.place desc
+ limit 1)

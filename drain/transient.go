@@ -18,8 +18,10 @@ import (
 type trouble int
 
 const (
+	// none is no error at all.
+	none trouble = iota
 	// permanent errors stay until somebody mends something: a password, a right, a missing table.
-	permanent trouble = iota
+	permanent
 	// passing errors leave the connection usable and the exchange undone: deadlock, serialization, a lock not got.
 	passing
 	// strained is passing too, but doing the exchange row by row would help nobody: the server is out of something.
@@ -34,6 +36,8 @@ const (
 func diagnoseTrouble(err error) trouble {
 	var pg *pgconn.PgError
 	switch {
+	case err == nil:
+		return none
 	case errors.As(err, new(cutOff)):
 		return cut
 	case errors.As(err, new(hasty)):

@@ -32,7 +32,7 @@ func (c Config) Try(ctx context.Context, queueName string, payload []byte) (Tria
 		return Trial{}, refuse("queue %s has no handler", queueName)
 	}
 	c = c.WithDefaults()
-	q := newHand(c, never).queue(queueName)
+	q := newState(c, never).queue(queueName)
 	job := Job{ID: 1, Queue: queueName, Payload: payload, Attempt: 1, MaxAttempts: 5, RunAt: time.Now(), Run: "try"}
 	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout, timedOut{q.Timeout})
 	defer cancel()

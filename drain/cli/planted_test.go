@@ -82,10 +82,20 @@ var (
 	operatorSign = regexp.MustCompile(`[-+*/<>=~!@#%^&|?]+`)
 	parameter    = regexp.MustCompile(`@(\w+)`)
 	isQuery      = regexp.MustCompile(`(?is)^\(?\s*(select\b|insert into\b|update \S+ (\w+ )?set\b|delete from\b|with (recursive )?\w+ (\([^)]*\) )?as\b)`)
+	fragment     = regexp.MustCompile(`\{\w+\}`)
 	schemaName   = regexp.MustCompile(`\{+schema\}+`)
 )
 
-func bareSQL(text string) string { return strings.TrimSpace(comment.ReplaceAllString(text, "")) }
+// bareSQL is a text without its comments and with its fragments filled in.
+func bareSQL(text string) string {
+	return strings.TrimSpace(fragment.ReplaceAllStringFunc(comment.ReplaceAllString(text, ""), func(name string) string {
+		text, err := os.ReadFile(filepath.Join("..", "fragments", name[1:len(name)-1]+".sql"))
+		if err != nil {
+			return name // the schema
+		}
+		return bareSQL(string(text))
+	}))
+}
 
 func TestEveryFunctionIsPostgresOwn(t *testing.T) {
 	conn := schematest.Connect(t, schematest.New(t))

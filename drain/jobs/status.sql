@@ -22,7 +22,7 @@ select queue,
             then extract(epoch from pg_catalog.now() - pg_catalog.min(run_at) filter (where due))::float8 end as oldest_due_seconds
 from (select queue, status, run_at,
              status = 'queued' and run_at <= pg_catalog.now() as due,
-             coalesce(locked_until <= pg_catalog.now() or locked_until > pg_catalog.now() + interval '31 days', true) as expired -- as in reap.sql
+             coalesce(locked_until <= pg_catalog.now() or locked_until > pg_catalog.now() + interval '31 days', true) as expired -- as in expired.sql
       from {schema}.jobs) j
 group by queue
 order by queue

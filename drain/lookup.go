@@ -6,8 +6,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-//go:embed held.sql
-var heldStatement statement
+//go:embed lookup.sql
+var lookupStatement statement
 
 // A row is how a job stands in the table; the zero row is one that is not there.
 type row struct {
@@ -17,8 +17,8 @@ type row struct {
 	lost     int
 }
 
-func (b *batch) held(ids []int64, to *map[int64]row) {
-	b.queue(heldStatement, pgx.StrictNamedArgs{"ids": ids}).Query(func(rows pgx.Rows) error {
+func (b *batch) lookup(ids []int64, to *map[int64]row) {
+	b.queue(lookupStatement, pgx.StrictNamedArgs{"ids": ids}).Query(func(rows pgx.Rows) error {
 		*to = make(map[int64]row, len(ids))
 		for rows.Next() {
 			var id int64

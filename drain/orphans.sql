@@ -1,0 +1,24 @@
+-- Gives back what runs under this run's id without being in flight: claims whose answer was lost on the way, so that none
+-- of them was started. The attempt is given back.
+--
+-- in:    @run, @in_flight: ids of all that this run holds, abandoned ones included
+-- out:   id of each row that was chosen, and whether it was changed, for a trigger may suppress that
+-- locks: the rows, in id order; what is locked is skipped
+-- index: ebb_jobs_running
+with orphan as materialized (
+    select id
+    from {schema}.jobs
+    where status = 'running' and locked_by = @run::text and id <> all (@in_flight::bigint[])
+    order by id
+    for no key update skip locked
+),
+released as (
+    update {schema}.jobs j
+    set status = 'queued', attempts = j.attempts - 1, locked_until = null
+    from orphan o
+    where j.id = o.id
+    returning j.id
+)
+select o.id, r.id is not null
+from orphan o
+left join released r on r.id = o.id

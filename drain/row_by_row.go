@@ -1,0 +1,267 @@
+package drain
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+//go:embed suspects.sql
+var suspectsStatement statement
+
+// sample is how many rows of a kind are tried, the last of them included, before an error that they all share counts as
+// nobody's fault.
+const sample = 4
+
+// The suspects are the rows that a reap or a claim may have failed on: the first ones, and the last.
+type suspects struct{ expired, due []int64 }
+
+func (b *batch) suspects(c claim, to *suspects) {
+	b.queue(suspectsStatement, pgx.StrictNamedArgs{"queues": c.queues(), "most": max(c.most, sample), "skip": ids(c.skip)}).
+		Query(func(rows pgx.Rows) error {
+			for rows.Next() {
+				var id int64
+				var expired bool
+				if err := rows.Scan(&id, &expired); err != nil {
+					return err
+				}
+				list := &to.due
+				if expired {
+					list = &to.expired
+				}
+				if !slices.Contains(*list, id) { // the last one may be among the first
+					*list = append(*list, id)
+				}
+			}
+			return rows.Err()
+		})
+}
+
+// rowByRow makes an exchange that one of its rows makes fail: every settlement in an exchange of its own, then every
+// extension, then the rest, and where that fails too, every reap and claim in one of its own. A row that fails alone is
+// left as it is, named in the log, and skipped by this run.
+func (x *exchanger) rowByRow(ctx, connecting context.Context, req request) (resp response) {
+	settled, extended := map[int64]outcome{}, map[int64]standing{}
+	resp.err = x.settleRowByRow(ctx, connecting, req, settled)
+	if resp.err == nil {
+		resp.err = x.extendRowByRow(ctx, connecting, req, extended)
+	}
+	if resp.err != nil {
+		resp.settled = settled
+		return resp
+	}
+	if req.settles, req.extends = nil, nil; req.hasRest() {
+		resp = x.restRowByRow(ctx, connecting, req)
+	}
+	resp.settled, resp.extended = settled, extended
+	return resp
+}
+
+// each makes one exchange a row. Where the first three rows and the last all fail alike and none got through, the error
+// is none of theirs: it is the run's, and no row is said to have failed.
+func each(rows []int64, try func(id int64) error, failed func(id int64, err error)) error {
+	var ids []int64
+	var errs []error
+	for i := 0; i < len(rows); i++ {
+		err := try(rows[i])
+		switch {
+		case err == nil:
+		case diagnoseTrouble(err) != rowTrouble:
+			return err
+		default:
+			ids, errs = append(ids, rows[i]), append(errs, err)
+		}
+		if last := len(rows) - 1; i+2 == sample && last > i && alike(sample-1, errs) {
+			rows = slices.Insert(slices.Clone(rows[:last]), i+1, rows[last])
+		}
+		if i+1 == sample && alike(sample, errs) {
+			return err
+		}
+	}
+	for i, id := range ids {
+		failed(id, errs[i])
+	}
+	return nil
+}
+
+// alike says whether there are n errors of one SQLSTATE.
+func alike(n int, errs []error) bool {
+	codes := map[string]bool{}
+	for _, err := range errs {
+		var pg *pgconn.PgError
+		if !errors.As(err, &pg) {
+			return false
+		}
+		codes[pg.Code] = true
+	}
+	return len(errs) == n && len(codes) == 1
+}
+
+func (x *exchanger) settleRowByRow(ctx, connecting context.Context, req request, settled map[int64]outcome) error {
+	tasks := map[int64]*task{}
+	var rows []int64
+	for _, t := range req.settles {
+		tasks[t.job.ID] = t
+		rows = append(rows, t.job.ID)
+	}
+	waits := 0
+	return each(rows, func(id int64) error {
+		if settled[id] = stuck; waits == sample { // whatever these wait for, the others would as well
+			return nil
+		}
+		one := req.part()
+		one.settles = []*task{tasks[id]}
+		resp := x.repeat(ctx, connecting, &one, 1)
+		if diagnoseTrouble(resp.err) == passing && !isTableLock(resp.err) { // a lock that a trigger waits for
+			waits++
+			return nil
+		}
+		delete(settled, id)
+		if resp.err != nil {
+			return resp.err
+		}
+		x.report(one, &resp)
+		if o, ok := resp.settled[id]; ok {
+			settled[id] = o
+		}
+		return nil
+	}, func(id int64, err error) {
+		x.config.Log.Error("the job cannot be settled; it stays running until its lease ends",
+			"id", id, "attempt", tasks[id].job.Attempt, "error", brief(err))
+		settled[id] = unsettleable
+	})
+}
+
+// extendRowByRow extends leases one an exchange. What cannot be extended now is asked for again, as if it were locked.
+func (x *exchanger) extendRowByRow(ctx, connecting context.Context, req request, extended map[int64]standing) error {
+	holdings := map[int64]holding{}
+	var rows []int64
+	for _, h := range req.extends {
+		holdings[h.id] = h
+		rows = append(rows, h.id)
+	}
+	waits := 0
+	return each(rows, func(id int64) error {
+		if extended[id] = locked; waits == sample {
+			return nil
+		}
+		one := req.part()
+		one.extends = []holding{holdings[id]}
+		resp := x.repeat(ctx, connecting, &one, 1)
+		if diagnoseTrouble(resp.err) == passing && !isTableLock(resp.err) {
+			waits++
+			return nil
+		}
+		delete(extended, id)
+		if resp.err != nil {
+			return resp.err
+		}
+		x.report(one, &resp)
+		if s, ok := resp.extended[id]; ok {
+			extended[id] = s
+		}
+		return nil
+	}, func(id int64, err error) {
+		x.config.Log.Error("the lease cannot be extended", "id", id, "attempt", holdings[id].attempt, "error", brief(err))
+		extended[id] = locked
+	})
+}
+
+// restRowByRow makes what a request asks for beside settlements and extensions, each part by itself where it fails.
+func (x *exchanger) restRowByRow(ctx, connecting context.Context, req request) response {
+	resp := x.repeat(ctx, connecting, &req, mostTries)
+	if resp.err == nil || isTableLock(resp.err) || diagnoseTrouble(resp.err) != rowTrouble {
+		return resp
+	}
+	if req.orphans {
+		one := req.part()
+		one.orphans = true
+		if given := x.repeat(ctx, connecting, &one, 1); given.err != nil && diagnoseTrouble(given.err) == rowTrouble {
+			x.config.Log.Error("what was claimed in an exchange whose answer was lost cannot be given back; it stays running until its lease ends",
+				"error", brief(given.err))
+		}
+		req.orphans = false
+	}
+	if req.claim != nil {
+		return x.claimRowByRow(ctx, connecting, req)
+	}
+	if req.read == nil {
+		return x.repeat(ctx, connecting, &req, 1)
+	}
+	x.config.Log.Error("the job's payload cannot be read; it is given back and skipped by this run", "id", req.read.job.ID, "error", brief(resp.err))
+	return response{skipped: []int64{req.read.job.ID}}
+}
+
+// claimRowByRow reaps and claims the rows that a request would have, one an exchange.
+func (x *exchanger) claimRowByRow(ctx, connecting context.Context, req request) (all response) {
+	look := req.part()
+	look.suspects = req.claim
+	looked := x.repeat(ctx, connecting, &look, mostTries)
+	if looked.err != nil {
+		return looked
+	}
+	all.sent, all.took, all.rowByRow = looked.sent, looked.took, true
+	var timeout error
+	through := 0
+	one := func(of request) error {
+		for _, c := range all.claimed {
+			of.inFlight = append(of.inFlight, c.job.ID)
+		}
+		resp := x.repeat(ctx, connecting, &of, mostTries)
+		if resp.err != nil {
+			return resp.err
+		}
+		through++
+		all.reaped, all.claimed = append(all.reaped, resp.reaped...), append(all.claimed, resp.claimed...)
+		all.suppressed, all.unanswered = append(all.suppressed, resp.suppressed...), all.unanswered || resp.unanswered
+		return nil
+	}
+	failed := func(id int64, err error) { // locked rows are skipped: what waits for a lock is no row's fault
+		x.config.Log.Error("the job cannot be claimed or reaped; it is left as it is and skipped by this run", "id", id, "error", brief(err))
+		all.skipped = append(all.skipped, id)
+		if isStatementTimeout(err) {
+			timeout = err
+		}
+	}
+	all.err = each(looked.suspects.expired, func(id int64) error {
+		of := req.part()
+		of.reap, of.only = true, []int64{id}
+		return one(of)
+	}, failed)
+	if all.err == nil {
+		all.err = each(looked.suspects.due, func(id int64) error {
+			if len(all.claimed) >= req.claim.most {
+				return nil
+			}
+			of, c := req.part(), *req.claim
+			c.most, c.only = 1, []int64{id}
+			of.claim = &c
+			return one(of)
+		}, failed)
+	}
+	if all.err == nil && through == 0 && timeout != nil { // no row got through in time, so it was none of theirs
+		all.err = timeout
+	}
+	return all
+}
+
+func isStatementTimeout(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "57014"
+}
+
+// isTableLock says that an exchange waited in vain for a lock on the table itself: no row's fault.
+func isTableLock(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "55P03" && pg.Where == ""
+}
+
+// isLockTimeout is true of those that a trigger waited for as well.
+func isLockTimeout(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "55P03"
+}
