@@ -116,6 +116,10 @@ func (w *wake) recordRun(ctx context.Context) {
 	r.Looked = true
 	r.Stopped, r.DueLeft, r.Unhandled, r.Leased, r.NextDueAt = l.stopped, l.due, l.unhandled, l.leased, l.next
 	if l.unhandled > 0 {
-		w.config.Log.Warn(fmt.Sprintf("%d due jobs are in queues without a handler here", l.unhandled), "queues", l.others)
+		names := l.others
+		if more := l.otherQueues - len(names); more > 0 {
+			names = append(names, fmt.Sprintf("and %d more", more))
+		}
+		w.config.Log.Warn(fmt.Sprintf("%d due jobs are in queues without a handler here", l.unhandled), "queues", names)
 	}
 }

@@ -27,11 +27,15 @@ const limits = `select pg_catalog.set_config('lock_timeout', '3s', true), pg_cat
 type Status struct {
 	At      time.Time // by the database's clock
 	Version int       // of the schema
-	Queues  []Queue   // those with jobs, by name
+	Queues  []Queue   // those with jobs; of more than 1,000 those that have been there longest
+	More    int       // how many others there are
 	Runs    []Run     // the latest first
 	Horizon Horizon
 	Skew    Skew
 }
+
+// mostQueues bounds the answer: whoever may insert may make any number of queues.
+const mostQueues = 1000
 
 // A Queue is the number of a queue's jobs in each state, every job in one of them. Expired jobs are running ones whose
 // lease ran out: the next run takes them back.
@@ -71,8 +75,9 @@ func Look(ctx context.Context, conn *pgx.Conn, schema string, runs int) (Status,
 		}
 		return nil
 	})
-	b.Queue(in(statusStatement)).Query(func(rows pgx.Rows) (err error) {
-		s.Queues, err = pgx.CollectRows(rows, scanQueue)
+	b.Queue(in(statusStatement), pgx.StrictNamedArgs{"most": mostQueues}).Query(func(rows pgx.Rows) (err error) {
+		s.Queues, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Queue, error) { return scanQueue(row, &s.More) })
+		s.More -= len(s.Queues)
 		return err
 	})
 	b.Queue(in(runsStatement), pgx.StrictNamedArgs{"most": runs}).Query(func(rows pgx.Rows) (err error) {
@@ -100,10 +105,10 @@ func trusted(row pgx.Row) error {
 	return err
 }
 
-func scanQueue(row pgx.CollectableRow) (Queue, error) {
+func scanQueue(row pgx.CollectableRow, all *int) (Queue, error) {
 	var q Queue
 	var seconds *float64
-	err := row.Scan(&q.Name, &q.Due, &q.Scheduled, &q.Running, &q.Expired, &q.Done, &q.Failed, &q.OldestDueAt, &seconds)
+	err := row.Scan(&q.Name, &q.Due, &q.Scheduled, &q.Running, &q.Expired, &q.Done, &q.Failed, &q.OldestDueAt, &seconds, all)
 	if seconds != nil {
 		// A duration ends at 292 years, a date in Postgres does not.
 		d := time.Duration(min(*seconds, 9e9)) * time.Second
