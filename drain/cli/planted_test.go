@@ -17,9 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -213,47 +211,15 @@ func TestNothingPlantedRuns(t *testing.T) {
 		max_attempts int, locked_until timestamptz, last_error text, created_at timestamptz)`)
 	do(t, db, `insert into old.jobs (queue, payload, status, run_at, attempts, max_attempts, created_at) values ('q', '{}', 'queued', '2020-01-01', 0, 5, '2020-01-01')`)
 
-	var tries atomic.Int32
-	s := setup{env: map[string]string{"DATABASE_URL": url, "EBB_LINGER": "5s", "EBB_GRACE": "1s"}, handlers: []drain.Queue{{Name: "q", Handler: func(ctx context.Context, job drain.Job) error {
-		switch string(job.Payload) {
-		case `"fail"`:
-			return errors.New("no")
-		case `"long"`:
-			time.Sleep(1500 * time.Millisecond) // past half of the lease
-		case `"linger"`:
-			tries.Add(1)
-		}
-		return nil
-	}}}}
-	old := setup{env: map[string]string{"DATABASE_URL": url, "EBB_SCHEMA": "old"}, handlers: s.handlers}
-	must := func(i invocation) invocation {
-		t.Helper()
+	s := setup{env: map[string]string{"DATABASE_URL": url}}
+	old := setup{env: map[string]string{"DATABASE_URL": url, "EBB_SCHEMA": "old"}, handlers: []drain.Queue{{Name: "q", Handler: nothing}}}
+	for _, i := range []invocation{s.ebb("migrate"), s.ebb("migrate"), old.ebb("migrate"), old.ebb("run"), s.ebb("plan", "*/30 * * * *")} {
 		if i.status != 0 || strings.Contains(i.stderr, "planted") {
 			t.Errorf("exit %d\n%s%s", i.status, i.stdout, i.stderr)
 		}
-		return i
 	}
-	must(s.ebb("migrate"))
-	must(s.ebb("migrate"))
-	must(old.ebb("migrate"))
-	must(old.ebb("run"))
-	for _, args := range [][]string{{`"done"`}, {`"fail"`}, {`"fail"`, "--max-attempts", "1"}, {`"key"`, "--unique-key", "k"}, {`"key"`, "--unique-key", "k"}, {`"long"`}, {`"linger"`, "--in", "3s"}} {
-		must(s.ebb(append([]string{"enqueue", "q"}, args...)...))
-	}
+	everyEnding(t, db, url, url)
 	do(t, conn, `select ebb.enqueue('other'::text, '{}'::jsonb, max_attempts => 3)`)
-	do(t, db, `insert into ebb.jobs (queue, payload, status, attempts, lost) values ('q', '"expired"', 'running', 1, 0), ('q', '"alone"', 'queued', 2, 2), ('q', '"spent"', 'queued', 5, 0)`)
-	// One row makes the exchange fail, so that it is done row by row.
-	do(t, db, `insert into ebb.jobs (queue, payload) values ('q', '"trouble"')`)
-	do(t, db, `create function ebb.trouble() returns trigger language plpgsql as $$begin raise exception 'trouble'; end$$;
-		create trigger trouble before update on ebb.jobs for each row when (old.payload = '"trouble"') execute function ebb.trouble()`)
-	s.env["EBB_LEASE"] = "2s"
-	r := must(s.ebb("run", "--job-timeout", "10s")).summary(t)
-	if r.Done != 6 || r.Retried != 1 || r.Failed != 1 || r.Reaped != 2 || r.DueLeft != 1 || r.Unhandled != 1 || tries.Load() != 1 {
-		t.Errorf("%+v, the late job ran %d times", r, tries.Load())
-	}
-	must(s.ebb("status"))
-	must(s.ebb("awake"))
-	must(s.ebb("plan", "*/30 * * * *"))
 	if n := text(t, db, `select pg_catalog.count(*)::text from public.ebb_planted_calls where is_called`); n != "0" {
 		t.Error("something planted ran")
 	}
