@@ -34,7 +34,7 @@ due as materialized (
     limit @most
 ),
 taken as (
-    select id, place, lease, run_at, size,
+    select id, place, lease, size,
            pg_catalog.sum(size) over (order by place, run_at, id) as total,
            pg_catalog.row_number() over (order by place, run_at, id) as nth
     from due
@@ -56,10 +56,14 @@ claimed as (
     from taken t
     where j.id = t.id and (t.total <= @bytes::numeric or t.nth = 1)
     returning j.id, j.queue, case when t.size <= @bytes::bigint then j.payload::text end as payload, j.run_at, j.attempts,
-              j.max_attempts, j.lost, {last_error} as last_error, j.status
+              j.max_attempts, j.lost, {last_error} as last_error, j.status, t.place
 )
-select t.id, c.queue, c.payload, c.run_at, c.attempts, c.max_attempts, c.lost, c.last_error, c.status
-from taken t
-left join claimed c on c.id = t.id
-where t.total <= @bytes::numeric or t.nth = 1
-order by t.place, t.run_at, t.id
+select id, queue, payload, run_at, attempts, max_attempts, lost, last_error, status
+from (
+    select * from claimed
+    union all
+    select id, null, null, null, null, null, null, null, null, null
+    from taken
+    where (total <= @bytes::numeric or nth = 1) and id not in (select c.id from claimed c)
+) c
+order by place, run_at, id

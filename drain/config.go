@@ -47,7 +47,8 @@ type Config struct {
 	// Linger is the total time that a run may wait, without a connection, for jobs about to fall due. None unless set.
 	Linger time.Duration
 	// Backoff and MaxBackoff are base and cap of the delay before a retry: least(MaxBackoff, Backoff * 2^attempts),
-	// never under a second. 10 seconds and 1 hour unless set.
+	// never under a second. 10 seconds and 1 hour unless set. A cap under a base, a queue's own too, or under a second is
+	// a mistake.
 	Backoff, MaxBackoff time.Duration
 	// ConnectTimeout is the patience with a compute that resumes; 60 seconds unless set.
 	ConnectTimeout time.Duration
@@ -61,6 +62,11 @@ type Config struct {
 	// Observe, where set, is called with the report so far at the start and after every exchange but the last, from the
 	// run's own goroutine.
 	Observe func(Report)
+	// Redact, where set, takes out of the report's and the record's error what is secret in this process; see [Secrets].
+	Redact func(string) string
+	// NameOf, where set, is what Check calls a field in its errors, one of a queue where that is not empty, for a program
+	// whose users know the field by another name.
+	NameOf func(field, queue string) string
 }
 
 // A Queue is a name and what does its jobs.
@@ -88,42 +94,64 @@ func (refusal) Is(target error) bool { return target == ErrRefused }
 
 func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
 
-// Check gives all mistakes in the configuration at once, joined, each under its setting's name; nil when there are
-// none. [Run] checks too, before it connects.
+// name is what Check calls a field.
+func (c Config) name(field string) string {
+	if c.NameOf != nil {
+		return c.NameOf(field, "")
+	}
+	return field
+}
+
+// nameOf is what Check calls a field of a queue, or the one that stands in for it where the queue says nothing.
+func (c Config) nameOf(q Queue, field, general string, own time.Duration) string {
+	switch {
+	case own == 0:
+		return c.name(general)
+	case c.NameOf != nil:
+		return c.NameOf(field, q.Name)
+	}
+	return fmt.Sprintf("%s of queue %s", field, q.Name)
+}
+
+// Check gives all mistakes in the configuration at once, joined, each under its field's name or what NameOf says of it;
+// nil when there are none. [Run] checks too, before it connects.
 func (c Config) Check() error {
 	var mistakes []error
 	wrong := func(format string, args ...any) { mistakes = append(mistakes, refuse(format, args...)) }
 	if c.Database == nil {
-		wrong("DATABASE_URL: no database is given")
+		wrong("%s: no database is given", c.name("Database"))
 	}
 	if _, err := schemaOf(c.Schema); err != nil {
 		mistakes = append(mistakes, err)
 	}
 	if len(c.Queues) == 0 {
-		wrong("no queue has a handler: give one, for example EBB_QUEUE_EMAIL_COMMAND=./send-email")
+		wrong("%s: no queue has a handler; give one", c.name("Queues"))
 	}
+	negative := false
 	for _, n := range []struct {
-		name  string
+		field string
 		value int
-	}{{"EBB_BATCH", c.Batch}, {"EBB_CONCURRENCY", c.Concurrency}, {"EBB_MAX_JOBS", c.MaxJobs}} {
+	}{{"Batch", c.Batch}, {"Concurrency", c.Concurrency}, {"MaxJobs", c.MaxJobs}} {
 		if n.value < 0 {
-			wrong("%s: %d is negative", n.name, n.value)
+			negative = true
+			wrong("%s: %d is negative", c.name(n.field), n.value)
 		}
 	}
 	for _, d := range []struct {
-		name  string
+		field string
 		value time.Duration
 	}{
-		{"EBB_JOB_TIMEOUT", c.JobTimeout}, {"EBB_LEASE", c.Lease}, {"EBB_GRACE", c.Grace}, {"the notice", c.Notice},
-		{"EBB_MAX_RUNTIME", c.MaxRuntime}, {"EBB_LINGER", c.Linger}, {"EBB_BACKOFF", c.Backoff},
-		{"EBB_MAX_BACKOFF", c.MaxBackoff}, {"EBB_CONNECT_TIMEOUT", c.ConnectTimeout},
+		{"JobTimeout", c.JobTimeout}, {"Lease", c.Lease}, {"Grace", c.Grace}, {"Notice", c.Notice},
+		{"MaxRuntime", c.MaxRuntime}, {"Linger", c.Linger}, {"Backoff", c.Backoff},
+		{"MaxBackoff", c.MaxBackoff}, {"ConnectTimeout", c.ConnectTimeout},
 	} {
 		if d.value < 0 {
-			wrong("%s: %v is negative", d.name, d.value)
+			negative = true
+			wrong("%s: %v is negative", c.name(d.field), d.value)
 		}
 	}
 	if c.Lease > 0 && c.Lease < time.Second {
-		wrong("EBB_LEASE: %v is too short to be extended in time; the least is 1s", c.Lease)
+		wrong("%s: %v is too short to be extended in time; the least is 1s", c.name("Lease"), c.Lease)
 	}
 	seen := map[string]bool{}
 	for _, q := range c.Queues {
@@ -135,26 +163,56 @@ func (c Config) Check() error {
 		case q.Handler == nil:
 			wrong("queue %s has no handler", q.Name)
 		case q.Timeout < 0 || q.Concurrency < 0 || q.Backoff < 0:
+			negative = true
 			wrong("queue %s: its timeout, concurrency or backoff is negative", q.Name)
 		}
 		seen[q.Name] = true
 	}
-	if len(mistakes) > 0 {
-		return errors.Join(mistakes...)
-	}
-	full := c.WithDefaults()
-	if room := full.MaxRuntime - full.Grace; room <= 0 {
-		wrong("EBB_GRACE %v leaves no time for a job within EBB_MAX_RUNTIME %v: make it shorter, or EBB_MAX_RUNTIME longer",
-			full.Grace, full.MaxRuntime)
-	} else {
-		for _, q := range full.Queues {
-			if q.Timeout >= room {
-				wrong("the timeout %v of queue %s is no less than EBB_MAX_RUNTIME %v - EBB_GRACE %v, so that none of its jobs could be started: "+
-					"shorten EBB_JOB_TIMEOUT or the queue's own timeout, or lengthen EBB_MAX_RUNTIME", q.Timeout, q.Name, full.MaxRuntime, full.Grace)
-			}
-		}
+	if !negative { // else what is derived from it would be blamed
+		mistakes = append(append(mistakes, c.checkTimes()...), c.checkBackoffs()...)
 	}
 	return errors.Join(mistakes...)
+}
+
+// checkTimes holds what a job and the grace may take against the budget.
+func (c Config) checkTimes() (mistakes []error) {
+	full := c.WithDefaults()
+	room := full.MaxRuntime - full.Grace
+	if room <= 0 {
+		return []error{refuse("%s %v leaves no time for a job within %[3]s %[4]v: make it shorter, or %[3]s longer",
+			c.name("Grace"), full.Grace, c.name("MaxRuntime"), full.MaxRuntime)}
+	}
+	for i, q := range full.Queues {
+		if q.Timeout >= room {
+			mistakes = append(mistakes, refuse("the timeout %v of queue %s is no less than %[3]s %[4]v - %[5]s %[6]v, so that none of its jobs could be started: "+
+				"shorten %[7]s, or lengthen %[3]s", q.Timeout, q.Name, c.name("MaxRuntime"), full.MaxRuntime, c.name("Grace"), full.Grace,
+				c.nameOf(q, "Timeout", "JobTimeout", c.Queues[i].Timeout)))
+		}
+	}
+	return mistakes
+}
+
+// checkBackoffs holds the cap of the delays against their bases: under its base it would shorten every delay in silence.
+func (c Config) checkBackoffs() (mistakes []error) {
+	full := c.WithDefaults()
+	most, cap := full.MaxBackoff, c.name("MaxBackoff")
+	if most < time.Second {
+		return []error{refuse("%s %v is under 1s, the least delay before a retry, whatever %s says; lengthen it", cap, most, c.name("Backoff"))}
+	}
+	under := func(name string, base time.Duration) {
+		if base > most {
+			mistakes = append(mistakes, refuse("%[1]s %[2]v is under %[3]s %[4]v, the base of what it caps: lengthen %[1]s, or shorten %[3]s", cap, most, name, base))
+		}
+	}
+	if c.Backoff > 0 || slices.ContainsFunc(c.Queues, func(q Queue) bool { return q.Backoff == 0 }) {
+		under(c.name("Backoff"), full.Backoff)
+	}
+	for _, q := range c.Queues {
+		if q.Backoff > 0 {
+			under(c.nameOf(q, "Backoff", "", q.Backoff), q.Backoff)
+		}
+	}
+	return mistakes
 }
 
 // WithDefaults is the configuration with its defaults in place of zero fields, those of its queues included, as [Run]
@@ -176,6 +234,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if c.Redact == nil {
+		c.Redact = (*Secrets)(nil).Redact
 	}
 	orInt(&c.Batch, 10)
 	orInt(&c.Concurrency, 10)

@@ -4,7 +4,7 @@
 -- out:   id of each row that was chosen, and whether it was changed, for a trigger may suppress that. Of the others
 --        lookup.sql tells whether they are locked, settled or lost
 -- locks: the rows, in id order; what is locked is skipped
--- index: jobs_pkey, or ebb_jobs_running; for "= any" see settle.sql
+-- index: jobs_pkey, or ebb_jobs_running; for "= any" and "in" see settle.sql
 with mine as materialized (
     select j.id, h.lease
     from rows from (pg_catalog.unnest(@ids::bigint[]), pg_catalog.unnest(@attempts::int[]), pg_catalog.unnest(@leases::bigint[])) as h (id, attempt, lease)
@@ -20,6 +20,5 @@ extended as (
     where j.id = m.id
     returning j.id
 )
-select m.id, e.id is not null
+select m.id, m.id in (select e.id from extended e)
 from mine m
-left join extended e on e.id = m.id

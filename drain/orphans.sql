@@ -19,6 +19,5 @@ released as (
     where j.id = o.id
     returning j.id
 )
-select o.id, r.id is not null
+select o.id, o.id in (select r.id from released r)
 from orphan o
-left join released r on r.id = o.id

@@ -33,6 +33,9 @@ reaped as (
     where j.id = e.id
     returning j.id, {queue} as queue, j.status, j.last_error
 )
-select e.id, coalesce(r.queue, ''), r.status, coalesce(r.last_error, '')
-from expired e
-left join reaped r on r.id = e.id
+select id, queue, status, last_error
+from reaped
+union all
+select id, '', null, ''
+from expired
+where id not in (select r.id from reaped r)

@@ -63,7 +63,7 @@ func (w *wake) conclude(stopped string) {
 	r := &w.report
 	r.Stopped = stopped
 	if w.err != nil {
-		r.Stopped, r.Error = StoppedError, brief(w.err)
+		r.Stopped, r.Error = StoppedError, w.config.Redact(brief(w.err))
 	}
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(w.outer), w.lastEnd())
 	defer cancel()
@@ -108,7 +108,7 @@ func (w *wake) recordRun(ctx context.Context) {
 		w.config.Log.Warn("the run could not be recorded, and what is left is not known", "error", brief(resp.err))
 		if w.err == nil && (w.cutShort || !w.stop.begun()) {
 			w.err = reworded{"the run could not be recorded: " + brief(resp.err) + hint(resp.err), resp.err}
-			w.report.Stopped, w.report.Error = StoppedError, brief(w.err)
+			w.report.Stopped, w.report.Error = StoppedError, w.config.Redact(brief(w.err))
 		}
 		return
 	}

@@ -7,7 +7,8 @@
 -- locks: the rows, in id order; what is locked is skipped, so that no settle waits behind a hand at a psql prompt
 -- index: jobs_pkey, or ebb_jobs_running
 -- why:   "= any" makes the plan look each id up. The join alone may be one with all of ebb_jobs_running, which is short but
---        for the entries of what was settled while somebody held an old snapshot.
+--        for the entries of what was settled while somebody held an old snapshot. "in" is a look into a hash table; a join
+--        of what was chosen with what was changed may compare each with each, since no estimate knows how many they are.
 with mine as materialized (
     select s.*
     from rows from (pg_catalog.unnest(@ids::bigint[]), pg_catalog.unnest(@attempts::int[]), pg_catalog.unnest(@statuses::text[]),
@@ -33,6 +34,5 @@ settled as (
     where j.id = s.id
     returning j.id
 )
-select m.id, s.id is not null
+select m.id, m.id in (select s.id from settled s)
 from mine m
-left join settled s on s.id = m.id

@@ -153,7 +153,7 @@ func brief(err error) string {
 		return said.text
 	}
 	if from := (discreet{}); errors.As(err, &from) {
-		return from.keep(brief(from.error))
+		return from.secrets.Redact(brief(from.error))
 	}
 	if errors.As(err, new(*pgconn.ParseConfigError)) {
 		return "it is not a connection URL that can be read; example: postgres://user:password@host:5432/database"

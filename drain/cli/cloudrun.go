@@ -21,8 +21,8 @@ func onCloudRun(environ map[string]string) bool {
 // where one is set.
 func (p *program) cloudRun(ctx context.Context) error {
 	environ := environment(p.environ)
-	c, _ := load(environ, given{}) // what is wrong with it prepare says
-	c.Addr = ""                    // the platform looks for PORT and nothing else
+	c, _ := p.load(given{}) // what is wrong with it prepare says
+	c.Addr = ""             // the platform looks for PORT and nothing else
 	addr, unusable := c.address(environ, given{})
 	token, untold := c.token(given{})
 	request, unknown := requestLimit(environ, c.MaxRuntime)

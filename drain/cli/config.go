@@ -3,6 +3,7 @@ package cli
 import (
 	"time"
 
+	"github.com/seed829e008e/ebb/drain"
 	"github.com/seed829e008e/ebb/schedule"
 )
 
@@ -22,7 +23,7 @@ type Config struct {
 	ConnectTimeout  time.Duration `env:"EBB_CONNECT_TIMEOUT" default:"1m" on:"run serve manifest migrate enqueue status plan awake" help:"patience with a database that resumes" example:"90s"`
 	Schema          string        `env:"EBB_SCHEMA" default:"ebb" on:"run serve manifest migrate enqueue status plan" help:"schema of the tables" example:"ebb"`
 
-	Queues      list          `env:"EBB_QUEUES" default:"configured ones, by name" help:"which queues to drain, in order; comma-separated" example:"urgent,email"`
+	Queues      list          `env:"EBB_QUEUES" default:"configured ones, by name" help:"which queues to drain, in order; comma-separated, a comma of a name as \\," example:"urgent,email"`
 	Batch       int           `env:"EBB_BATCH" default:"10" max:"10000" on:"run serve manifest" help:"most jobs per claim" example:"10"`
 	Concurrency int           `env:"EBB_CONCURRENCY" default:"10" max:"10000" on:"run serve manifest" help:"most handlers at once" example:"10"`
 	JobTimeout  time.Duration `env:"EBB_JOB_TIMEOUT" default:"5m, less in a short budget" on:"run serve manifest try" help:"most time for one job" example:"5m"`
@@ -50,6 +51,9 @@ type Config struct {
 
 	// Groups are the settings of single queues, by the <Q> in their names.
 	Groups map[string]Group `env:"-"`
+
+	read    reading        `env:"-"`
+	secrets *drain.Secrets `env:"-"` // learns what is read
 }
 
 // groupPrefix and <Q>_ begin the variables of a [Group].

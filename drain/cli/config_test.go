@@ -63,7 +63,7 @@ func TestExamplesAreGood(t *testing.T) {
 	}
 }
 
-// RC-59: a blank value is an unset one, for every setting but where the database is.
+// RC-59: a blank variable is an unset one, for every setting but where the database is; a blank flag is a mistake.
 func TestBlankIsUnset(t *testing.T) {
 	want, mistakes := load(map[string]string{}, given{})
 	if len(mistakes) > 0 {
@@ -79,8 +79,8 @@ func TestBlankIsUnset(t *testing.T) {
 			if s.Flag == "" || s.Flag == "queue" {
 				continue
 			}
-			got, mistakes = load(map[string]string{}, given{flags: map[string]string{name: value}})
-			if len(mistakes) > 0 || !reflect.DeepEqual(got, want) {
+			_, mistakes = load(map[string]string{}, given{flags: map[string]string{name: value}})
+			if len(mistakes) != 1 {
 				t.Errorf("--%s=%q: %v", s.Flag, value, mistakes)
 			}
 		}
@@ -94,12 +94,12 @@ func TestFlagsWin(t *testing.T) {
 	env := map[string]string{"EBB_BATCH": "7", "EBB_LINGER": "1h", "EBB_QUEUES": "a,b", "EBB_GRACE": "nonsense"}
 	c, mistakes := load(env, given{
 		flags:  map[string]string{"EBB_BATCH": "8", "EBB_LINGER": "0", "EBB_GRACE": "9s"},
-		queues: []string{"", "b,c", " "},
+		queues: []string{`b\,c`, "d,e"},
 	})
 	if len(mistakes) > 0 {
 		t.Fatal(mistakes)
 	}
-	if c.Batch != 8 || c.Linger != 0 || c.Grace != 9*time.Second || !reflect.DeepEqual(c.Queues, list{"b,c"}) {
+	if c.Batch != 8 || c.Linger != 0 || c.Grace != 9*time.Second || !reflect.DeepEqual(c.Queues, list{"b,c", "d", "e"}) {
 		t.Errorf("read %+v", c)
 	}
 	_, mistakes = load(map[string]string{}, given{flags: map[string]string{"EBB_GRACE": "9"}})

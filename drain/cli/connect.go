@@ -18,7 +18,7 @@ import (
 // look whether the handlers are there, for they may be on another machine. There is no database where none is wanted.
 func (p *program) settings(by given, behind dash, wantsDatabase bool) (c Config, database source, queues []queue, err error) {
 	environ := environment(p.environ)
-	c, mistakes := load(environ, by)
+	c, mistakes := p.load(by)
 	var wrong []error
 	if wantsDatabase {
 		database, wrong = c.database(environ, by)
@@ -26,10 +26,14 @@ func (p *program) settings(by given, behind dash, wantsDatabase bool) (c Config,
 	}
 	queues, wrong = c.queues(p.handlers, behind)
 	mistakes = append(mistakes, wrong...)
-	if len(mistakes) > 0 {
-		return c, nil, nil, asUsage(errors.Join(mistakes...))
-	}
-	return c, database, queues, nil
+	return c, database, queues, asUsage(errors.Join(mistakes...))
+}
+
+// load reads the settings, and says what is wrong with the command line first. What is secret in them is known from then on.
+func (p *program) load(by given) (Config, []error) {
+	c, mistakes := load(environment(p.environ), by)
+	c.secrets = &p.secrets
+	return c, append(slices.Clone(p.typed), mistakes...)
 }
 
 // withConnection connects for as long as do takes.

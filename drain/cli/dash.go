@@ -28,6 +28,6 @@ func nothingButDash(c *cobra.Command, args []string) error {
 // drainFlags are the flags of a command that says which queues are drained: those of its settings, and --queue.
 func drainFlags(c *cobra.Command) *given {
 	by := settingFlags(c)
-	c.Flags().StringArrayVar(&by.queues, "queue", nil, "queue to drain, in order; may be repeated (default: configured ones, by name) [EBB_QUEUES]")
+	c.Flags().StringArrayVar(&by.queues, "queue", nil, "which queues to drain, in order; comma-separated or repeated, a comma of a name as \\, (default: configured ones, by name) [EBB_QUEUES]")
 	return by
 }

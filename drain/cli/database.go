@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -18,20 +19,19 @@ type source func() (*pgx.ConnConfig, error)
 
 const exampleURL = "postgres://user:password@host:5432/database"
 
-// leading are the variables of libpq any of which says where a database is, so that none of ebb's must; guiding are
-// the others that pgx reads.
-var (
-	leading = []string{"PGHOST", "PGPORT", "PGSERVICE", "PGDATABASE"}
-	guiding = []string{"PGUSER", "PGPASSWORD", "PGPASSFILE", "PGSERVICEFILE", "PGSSLMODE", "PGSSLCERT", "PGSSLKEY",
-		"PGSSLROOTCERT", "PGSSLPASSWORD", "PGOPTIONS", "PGAPPNAME", "PGCONNECT_TIMEOUT", "PGTARGETSESSIONATTRS", "PGTZ",
-		"PGMINPROTOCOLVERSION", "PGMAXPROTOCOLVERSION"}
-)
+// leading are the variables of libpq any of which says where a database is, so that none of ebb's must.
+var leading = []string{"PGHOST", "PGPORT", "PGSERVICE", "PGDATABASE"}
 
 // database says where the jobs are, or all that is wrong with what is said of it.
 func (c Config) database(environ map[string]string, by given) (source, []error) {
 	mistakes := variablesOfLibpq(environ)
 	others := len(mistakes)
 	urlFlag, fileFlag := !blank(by.flags["DATABASE_URL"]), !blank(by.flags["DATABASE_URL_FILE"])
+	_, blankURL := by.flags["DATABASE_URL"]
+	_, blankFile := by.flags["DATABASE_URL_FILE"]
+	if blankURL && !urlFlag || blankFile && !fileFlag {
+		return nil, mistakes // said of the flag
+	}
 	if urlFlag && fileFlag {
 		return nil, append(mistakes, errors.New("--database-url and --database-url-file are both given; keep one of them"))
 	}
@@ -63,24 +63,50 @@ func (c Config) database(environ map[string]string, by given) (source, []error) 
 			if blank(string(text)) {
 				return nil, fmt.Errorf("%s: %s is empty; write the database's URL into it", name, c.DatabaseURLFile)
 			}
-			return parseURL("the URL in "+name, string(text))
+			return c.parseURL("the URL in "+name, string(text))
 		}
 	case c.DatabaseURL.isSet():
 		name := "DATABASE_URL"
 		if urlFlag {
 			name = "--database-url"
 		}
-		from = func() (*pgx.ConnConfig, error) { return parseURL(name, c.DatabaseURL.reveal()) }
+		from = func() (*pgx.ConnConfig, error) { return c.parseURL(name, c.DatabaseURL.reveal()) }
 	case slices.ContainsFunc(leading, func(name string) bool { return !blank(environ[name]) }):
-		from = func() (*pgx.ConnConfig, error) { return parseURL("what PGHOST, PGSERVICE and the like say", "") }
+		from = func() (*pgx.ConnConfig, error) { return c.parseURL("what PGHOST, PGSERVICE and the like say", "") }
 	default:
 		return nil, append(mistakes, fmt.Errorf("DATABASE_URL is not set, nor is DATABASE_URL_FILE, PGHOST or PGSERVICE; "+
 			"say where the jobs are, for example DATABASE_URL=%s", exampleURL))
 	}
 	if _, err := from(); err != nil {
-		return nil, append(mistakes, err)
+		return nil, append(mistakes, each(err)...)
 	}
-	return from, mistakes
+	return func() (*pgx.ConnConfig, error) {
+		config, err := from()
+		if err == nil {
+			askFor(config, environ)
+		}
+		return config, err
+	}, mistakes
+}
+
+// each takes apart what errors.Join put together.
+func each(err error) []error {
+	if all, joined := err.(interface{ Unwrap() []error }); joined {
+		return all.Unwrap()
+	}
+	return []error{err}
+}
+
+// parseURL reads a URL, whose secrets are known from then on; all of one that cannot be read is.
+func (c Config) parseURL(name, text string) (*pgx.ConnConfig, error) {
+	c.secrets.LearnURL(text)
+	config, err := parseURL(name, text)
+	if err != nil {
+		c.secrets.Learn(text)
+		return nil, err
+	}
+	c.secrets.LearnFrom(config)
+	return config, nil
 }
 
 func exampleOf(variable string) string {
@@ -88,8 +114,9 @@ func exampleOf(variable string) string {
 	return all[slices.IndexFunc(all, func(s Setting) bool { return s.Variable == variable })].example
 }
 
-// parseURL reads a connection URL, or key=value pairs. No error has any piece of it: what was meant for one part of a
-// URL that is written wrong is found in another, so that a host or a port may be a password.
+// parseURL reads a connection URL, or key=value pairs, and gives all that is wrong with it. No error has any piece of it:
+// what was meant for one part of a URL that is written wrong is found in another, so that a host or a port may be a
+// password.
 func parseURL(name, text string) (*pgx.ConnConfig, error) {
 	text = strings.TrimSpace(text)
 	if text != "" {
@@ -102,8 +129,16 @@ func parseURL(name, text string) (*pgx.ConnConfig, error) {
 	}
 	config, err := pgx.ParseConfig(text)
 	raw := outOfPlace(text)
-	if err == nil && raw == "" && !hasAt(config) && (text == "" || isURL(text) || pairs.MatchString(text)) {
-		return config, nil
+	if raw == "" && (err != nil || !hasAt(config)) && (text == "" || isURL(text) || isWords(text)) {
+		wrong := wrongParameters(name, writtenIn(text))
+		if err == nil {
+			wrong = append(wrong, wrongInConfig(name, text, config)...)
+		}
+		if len(wrong) > 0 {
+			return nil, errors.Join(wrong...)
+		} else if err == nil {
+			return config, nil
+		}
 	}
 	var why string
 	switch said := fmt.Sprint(err); {
@@ -123,8 +158,8 @@ func parseURL(name, text string) (*pgx.ConnConfig, error) {
 		why = "has a port that is not a number from 1 to 65535; in a user or password write / as %2F, : as %3A, @ as %40, ? as %3F, # as %23 and % as %25"
 	case strings.Contains(said, "failed to read service"):
 		why = "names a service that is not in the service file; see PGSERVICE and PGSERVICEFILE"
-	case strings.Contains(said, "sslmode is invalid"):
-		why = "has an sslmode that there is not; use for example sslmode=verify-full"
+	case strings.Contains(said, "sslmode is invalid"): // in a service file
+		why = "leads to an sslmode that there is not; use for example sslmode=verify-full"
 	case strings.Contains(said, "failed to configure TLS"):
 		why = "names a certificate or key (sslrootcert, sslcert, sslkey) that cannot be used"
 	case strings.Contains(said, "connect_timeout"):
@@ -163,22 +198,76 @@ func isURL(text string) bool {
 	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
 }
 
+// isWords says whether a text begins as a keyword string does, with a keyword that there is.
+func isWords(text string) bool {
+	first := pair.FindStringSubmatchIndex(text)
+	if first == nil || first[0] > 0 {
+		return false
+	}
+	keyword := text[first[2]:first[3]]
+	_, known := byKeyword(keyword)
+	return known || isServers(keyword) && !strings.Contains(keyword, ".") // with one it could be a token
+}
+
 // pairs is how key=value pairs that say where a database is begin.
 var pairs = regexp.MustCompile(`^(host|hostaddr|port|user|password|dbname|database|service|passfile|sslmode)\s*=`)
 
-// variablesOfLibpq looks at what pgx reads by itself. It would take a blank host, or a password with the line break of
-// the file that it came from, for what they are.
+// urlWithin finds a connection URL, or what of one could be a password, where a name should stand.
+var urlWithin = regexp.MustCompile(`(?s)://|[^\s:@]+:\S.*@`)
+
+// wrongInConfig looks at what pgx made of a text, the service file and the environment.
+func wrongInConfig(name, text string, config *pgx.ConnConfig) (mistakes []error) {
+	for _, part := range [][2]string{{"database's name", config.Database}, {"user", config.User}, {"host", config.Host}} {
+		if urlWithin.MatchString(part[1]) || pairs.MatchString(part[1]) {
+			mistakes = append(mistakes, fmt.Errorf("%s leads to a %s that holds a connection URL; that belongs into DATABASE_URL, whole", name, part[0]))
+		}
+	}
+	written, served := writtenIn(text), map[string]string{}
+	for key, value := range config.RuntimeParams {
+		p, known := byKeyword(key)
+		if _, is := written[key]; !is && (p.variable == "" || os.Getenv(p.variable) != value) {
+			served[key] = value
+		}
+		if known && p.fate == dropped {
+			delete(config.RuntimeParams, key)
+		}
+	}
+	return append(mistakes, wrongParameters(name+": the service file", served)...)
+}
+
+// askFor gives the session what libpq asks for by variables that pgx does not read.
+func askFor(config *pgx.ConnConfig, environ map[string]string) {
+	for _, p := range parameters {
+		value := strings.TrimSpace(environ[p.variable])
+		written := func(name string) bool { return strings.EqualFold(name, p.keyword) } // to the server it is one name
+		if p.fate == passed && value != "" && !slices.ContainsFunc(slices.Collect(maps.Keys(config.RuntimeParams)), written) {
+			config.RuntimeParams[p.keyword] = value
+		}
+	}
+}
+
+// variablesOfLibpq looks at the variables of libpq: what pgx would take for what it is, as a blank host or a password
+// with the line break of the file that it came from, and what it would not obey.
 func variablesOfLibpq(environ map[string]string) (mistakes []error) {
-	for _, name := range append(leading[:len(leading):len(leading)], guiding...) {
-		value := environ[name]
+	for _, p := range parameters {
+		name, value := p.variable, environ[p.variable]
+		if name == "" || value == "" {
+			continue
+		}
+		isSecret := strings.Contains(name, "PASSWORD")
 		switch i := strings.IndexFunc(value, isControl); {
-		case value == "":
 		case blank(value):
 			mistakes = append(mistakes, fmt.Errorf("%s is nothing but white space; unset it", name))
 		case i >= 0:
 			mistakes = append(mistakes, fmt.Errorf("%s has a control character (%q) in it; take it away", name, value[i:i+1]))
-		case isQuoted(value) && !strings.Contains(name, "PASSWORD") && name != "PGOPTIONS":
+		case isQuoted(value) && !isSecret && name != "PGOPTIONS":
 			mistakes = append(mistakes, fmt.Errorf("%s: the quotes around it would be part of it; take them away", name))
+		case !isSecret && name != "PGOPTIONS" && (urlWithin.MatchString(value) || passwordPart.MatchString(value)):
+			mistakes = append(mistakes, fmt.Errorf("%s holds a connection URL, which belongs into DATABASE_URL or into the file that DATABASE_URL_FILE names", name))
+		default:
+			if wrong := p.mistake(value); wrong != "" {
+				mistakes = append(mistakes, fmt.Errorf("%s %s", name, wrong))
+			}
 		}
 	}
 	return mistakes

@@ -32,7 +32,8 @@ func readDatabase(t *testing.T, env map[string]string, flags map[string]string) 
 // RC-62: what a secret brings along is no part of it, or is refused by name.
 func TestDatabaseURL(t *testing.T) {
 	const url = "postgres://joe:secretive@db.example/jobs"
-	for _, value := range []string{url, url + "\n", url + "\r\n", " " + url, "\t" + url + " ", "user=joe password=secretive host=db.example dbname=jobs"} {
+	for _, value := range []string{url, url + "\n", url + "\r\n", " " + url, "\t" + url + " ", "user=joe password=secretive host=db.example dbname=jobs",
+		"application_name=shop user=joe password=secretive host=db.example dbname=jobs", "statement_timeout = 5s user=joe password=secretive host=db.example dbname=jobs"} {
 		if where, mistakes := readDatabase(t, map[string]string{"DATABASE_URL": value}, nil); where != "joe:secretive@db.example/jobs" {
 			t.Errorf("%q: %s %v", value, where, mistakes)
 		}
@@ -47,6 +48,7 @@ func TestDatabaseURL(t *testing.T) {
 		"postgres://joe:secre@tive@db.example/jobs":             "DATABASE_URL has an @ in its host",
 		"postgres://joe:secre tive@db.example/jobs":             "DATABASE_URL has white space in it",
 		"DATABASE_URL=postgres://joe:secretive@db/jobs":         "DATABASE_URL is not a connection URL",
+		"secretive.secretive=":                                  "DATABASE_URL is not a connection URL",
 		"jdbc:postgresql://db/jobs?user=joe&password=secretive": "DATABASE_URL is not a connection URL",
 		"jobs":                                  "DATABASE_URL is not a connection URL; for example postgres://",
 		"mysql://joe:secretive@db.example/jobs": "DATABASE_URL is not a connection URL",
@@ -57,9 +59,11 @@ func TestDatabaseURL(t *testing.T) {
 		"postgres://joe:5432#secretive@db.example/jobs":                                       "DATABASE_URL has an @ behind its host",
 		"postgres://joe:secretive@db.example/jobs#secretive":                                  "DATABASE_URL has a #; in a user",
 		"postgres://joe:secre%tive@db.example/jobs":                                           "DATABASE_URL has a % that begins no escape",
+		"host=h dbname='host=x password=secretive'":                                           "DATABASE_URL leads to a database's name that holds a connection URL",
+		"host=h dbname=postgres://joe:secretive@x/y":                                          "DATABASE_URL leads to a database's name that holds a connection URL",
 		"postgres://joe:secretive@[::1/jobs":                                                  "DATABASE_URL is not a valid connection URL",
-		"postgres://joe:secretive@db.example/jobs?sslmode=secretive":                          "DATABASE_URL has an sslmode that there is not",
-		"postgres://joe:secretive@db.example/jobs?connect_timeout=secre":                      "DATABASE_URL has a connect_timeout",
+		"postgres://joe:secretive@db.example/jobs?sslmode=secretive":                          "DATABASE_URL: sslmode has a value that ebb does not obey; use disable, allow, prefer, require, verify-ca or verify-full",
+		"postgres://joe:secretive@db.example/jobs?connect_timeout=secre":                      "DATABASE_URL: connect_timeout is not a number of seconds",
 		"postgres://joe:secretive@db.example/jobs?sslmode=verify-full&sslrootcert=/secretive": "DATABASE_URL names a certificate or key",
 		"postgres://joe:secretive@db.example/jobs?service=secretive":                          "DATABASE_URL names a service",
 	} {
@@ -105,7 +109,11 @@ func TestDatabaseFromLibpqsVariables(t *testing.T) {
 		"secretive\n": `has a control character ("\n") in it; take it away`,
 		" ":           "is nothing but white space; unset it",
 	} {
-		for _, name := range append(leading, guiding...) {
+		for _, p := range parameters {
+			name := p.variable
+			if name == "" {
+				continue
+			}
 			_, mistakes := readDatabase(t, map[string]string{"DATABASE_URL": nowhere, name: value}, nil)
 			if len(mistakes) != 1 || mistakes[0] != name+" "+says {
 				t.Errorf("%s=%q: %q", name, value, mistakes)

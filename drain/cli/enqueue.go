@@ -45,14 +45,29 @@ With --unique-key nothing is inserted while a job of the queue that is queued or
 	c.Flags().StringVar(&e.attempts, "max-attempts", "", "how often the job is tried (default: 5)")
 	c.Flags().BoolVar(&e.lines, "lines", false, "every line of standard input is a payload")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		config, database, _, err := p.settings(*by, nil, true)
-		if err := errors.Join(err, e.read(args)); err != nil {
-			return asUsage(err)
+		config, database, _, wrong := p.settings(*by, nil, true)
+		wrong = errors.Join(wrong, e.read(args))
+		var lines *spool
+		var err error
+		switch {
+		case len(p.typed) > 0: // who knows what was meant for the payload
+		case e.lines:
+			lines, err = untilSignal(c.Context(), func() (*spool, error) { return checkLines(p.stdin) })
+		default:
+			err = p.readPayload(c.Context(), &e, args[1:])
 		}
-		if e.lines {
-			return p.enqueueLines(c.Context(), config, database, e)
+		if lines != nil {
+			defer lines.close()
 		}
-		return p.enqueueOne(c.Context(), config, database, e, args[1:])
+		switch {
+		case wrong != nil:
+			return asUsage(errors.Join(wrong, err))
+		case err != nil:
+			return err
+		case e.lines:
+			return p.enqueueLines(c.Context(), config, database, e, lines)
+		}
+		return p.enqueueOne(c.Context(), config, database, e)
 	}
 	return c
 }
@@ -70,10 +85,10 @@ type enqueueing struct {
 func (e *enqueueing) read(args []string) error {
 	var mistakes []error
 	var err error
-	e.job.Queue = args[0]
-	if blank(e.job.Queue) {
-		mistakes = append(mistakes, errors.New("the name of the queue is empty"))
-	} else if err := oddName(e.job.Queue); err != nil {
+	if len(args) > 0 {
+		e.job.Queue = args[0]
+	}
+	if err := oddName(e.job.Queue); err != nil {
 		mistakes = append(mistakes, err)
 	}
 	if !blank(e.in) {
@@ -124,19 +139,21 @@ func (e *enqueueing) due(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-func (p *program) enqueueOne(ctx context.Context, c Config, database source, e enqueueing, payload []string) error {
-	if len(payload) > 0 && payload[0] != "-" {
-		e.job.Payload = json.RawMessage(payload[0])
+// readPayload takes the payload from the arguments or standard input, and checks it.
+func (p *program) readPayload(ctx context.Context, e *enqueueing, args []string) error {
+	if len(args) > 0 && args[0] != "-" {
+		e.job.Payload = json.RawMessage(args[0])
 	} else {
-		text, err := p.payload(ctx, len(payload) > 0)
+		text, err := p.payload(ctx, len(args) > 0)
 		if err != nil {
 			return err
 		}
 		e.job.Payload = text
 	}
-	if err := drain.CheckPayload(e.job.Payload); err != nil {
-		return usage{err}
-	}
+	return asUsage(drain.CheckPayload(e.job.Payload))
+}
+
+func (p *program) enqueueOne(ctx context.Context, c Config, database source, e enqueueing) error {
 	return p.withConnection(ctx, c, database, func(conn *pgx.Conn, _ *slog.Logger) error {
 		if err := e.due(ctx, conn); err != nil {
 			return notMigrated(ctx, conn, c.Schema, err)

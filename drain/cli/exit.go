@@ -108,6 +108,6 @@ func (p *program) explain(err error) {
 	}
 	secrets := withheld(p.args, environment(p.environ))
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(p.stderr, "ebb: %s\n", secrets.line(strings.TrimRight(line, "\n")))
+		fmt.Fprintf(p.stderr, "ebb: %s\n", p.secrets.Redact(secrets.line(strings.TrimRight(line, "\n"))))
 	}
 }

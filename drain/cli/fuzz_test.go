@@ -154,7 +154,11 @@ func textOf(value any) string {
 	case Secret:
 		return v.reveal()
 	case list:
-		return strings.Join(v, ",")
+		var names []string
+		for _, name := range v {
+			names = append(names, strings.ReplaceAll(name, ",", `\,`))
+		}
+		return strings.Join(names, ",")
 	case logLevel:
 		return strings.ToLower(slog.Level(v).String())
 	}

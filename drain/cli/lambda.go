@@ -18,11 +18,17 @@ func (p *program) lambda(ctx context.Context) error {
 	r, err := p.prepare(given{}, nil)
 	p.explain(err)
 	r.config.Notice, r.resident = lambda.Notice, true
-	lambda.Serve(ctx, func(ctx context.Context) ([]byte, error) {
+	lambda.Serve(ctx, func(ctx context.Context) (answer []byte, failure error) {
 		if err != nil {
-			return nil, failureOf(err, withheld(p.args, environment(p.environ)))
+			failure = failureOf(err, withheld(p.args, environment(p.environ)))
+		} else {
+			answer, failure = p.invocation(ctx, r)
 		}
-		return p.invocation(ctx, r)
+		if f := (lambda.Failure{}); errors.As(failure, &f) {
+			f.Text = p.secrets.Redact(f.Text)
+			failure = f
+		}
+		return answer, failure
 	})
 	return nil
 }

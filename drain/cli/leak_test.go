@@ -89,6 +89,13 @@ func wrongURLs() map[string]string {
 		"passfile":               "postgres://" + secretUser + at + "?passfile=/" + secretLeft,
 		"service":                plain + "?service=" + secretLeft,
 		"service file":           plain + "?service=x&servicefile=/" + secretLeft,
+		"options":                plain + "?options=-c%20a.b%3D" + secretRight + "%20-" + secretLeft,
+		"options' value":         plain + "?options=-c%20a.b%3D" + secretRight,
+		"the host":               "postgres://" + secretLeft + secretRight,
+		"the database":           "host=127.0.0.1 port=1 dbname=postgres://u:" + secretLeft + secretRight + "@h/d",
+		"the database in words":  "host=127.0.0.1 port=1 dbname='host=h password=" + secretLeft + "'",
+		"words with a blank":     "host=127.0.0.1 port=1 password=x" + secretLeft + " " + secretRight + "=1",
+		"words with an option":   "host=127.0.0.1 port=1 options=-c " + secretLeft + "=" + secretRight,
 		"words":                  "host=127.0.0.1 port=1 user=" + secretUser + " password=" + secretLeft + "-" + secretRight,
 		"words with a space":     "host=127.0.0.1 port=1 user=" + secretUser + " password=" + secretLeft + " " + secretRight,
 		"words with a quote":     "host=127.0.0.1 port=1 user=" + secretUser + " password='" + secretLeft + "'" + secretRight,
@@ -222,6 +229,10 @@ func TestLibpqsSecretsAreNotPrinted(t *testing.T) {
 	url := wrongURLs()["right"]
 	for _, env := range []map[string]string{
 		{"PGPASSWORD": secretLeft}, {"PGPASSWORD": secretLeft + "\n"}, {"PGUSER": secretUser, "PGPASSWORD": `"` + secretLeft + `"`},
+		{"PGDATABASE": "postgres://u:" + secretLeft + "@h/d"}, {"PGDATABASE": "host=h password=" + secretLeft}, {"PGDATABASE": "u:" + secretLeft + "@h/d"},
+		{"PGOPTIONS": "-c a.b=" + secretLeft + " -" + secretRight}, {"PGHOSTADDR": secretLeft}, {"PGSSLCRL": secretLeft}, {"PGSSLPASSWORD": secretLeft},
+		{"PGSERVICEFILE": file("[x]\nhost=127.0.0.1\nport=1\ndbname=postgres://u:" + secretLeft + "@h/d\n"), "PGSERVICE": "x"},
+		{"PGSERVICEFILE": file("[x]\nhost=127.0.0.1\nport=1\nhostaddr=" + secretLeft + "\n" + secretRight + "=1\n"), "PGSERVICE": "x"},
 		{"PGHOST": url}, {"PGPORT": secretLeft}, {"PGPORT": url}, {"PGDATABASE": url}, {"PGUSER": url}, {"PGSSLMODE": secretLeft}, {"PGOPTIONS": secretLeft},
 		{"PGSERVICE": url}, {"PGSERVICE": secretLeft}, {"PGPASSFILE": url}, {"PGSERVICEFILE": url, "PGSERVICE": "x"}, {"PGSSLROOTCERT": "/" + secretLeft, "PGSSLMODE": "verify-full"},
 		{"PGTARGETSESSIONATTRS": secretLeft}, {"PGCONNECT_TIMEOUT": secretLeft}, {"PGAPPNAME": secretLeft}, {"PGMINPROTOCOLVERSION": secretLeft},
@@ -254,11 +265,11 @@ func TestLibpqsSecretsAreNotPrinted(t *testing.T) {
 func TestServersEchoIsNotPrinted(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"28P01", "28000", "3D000", "42704", "08P01", "53300", "57P03", "XX000", "P0001"} {
-		url := "postgres://" + secretUser + ":" + secretLeft + "%2F" + secretRight + "@" + echoing(t, code) + "/jobs?sslmode=disable"
+		url := "postgres://drainer:" + secretLeft + "%2F" + secretRight + "@" + echoing(t, code) + "/jobs?sslmode=disable"
 		for i, command := range [][]string{{"run", "--", "true"}, {"migrate"}} {
 			got := setup{env: map[string]string{"DATABASE_URL": url, "EBB_CONNECT_TIMEOUT": "200ms", "EBB_LOG_LEVEL": "debug", "EBB_LOG": []string{"text", "json"}[i]}}.ebb(command...)
 			got.quietly(t, "%s, %v", code, command)
-			if got.status != failed || !strings.Contains(got.stdout+got.stderr, code) {
+			if got.status != failed || !strings.Contains(got.stdout+got.stderr, code) || !strings.Contains(got.stdout+got.stderr, "drainer") {
 				t.Errorf("%s, %v: exit %d, %s%s", code, command, got.status, got.stdout, got.stderr)
 			}
 		}

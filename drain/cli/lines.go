@@ -24,14 +24,9 @@ const (
 	chunkBytes = 4 << 20
 )
 
-// enqueueLines checks every line before it connects, so that a bad one costs nothing and a slow input holds no
-// transaction open, and then inserts them all in one transaction.
-func (p *program) enqueueLines(ctx context.Context, c Config, database source, e enqueueing) error {
-	lines, err := untilSignal(ctx, func() (*spool, error) { return checkLines(p.stdin) })
-	if err != nil {
-		return err
-	}
-	defer lines.close()
+// enqueueLines inserts all lines in one transaction. They were checked before it connects, so that a bad one costs nothing
+// and a slow input holds no transaction open.
+func (p *program) enqueueLines(ctx context.Context, c Config, database source, e enqueueing, lines *spool) error {
 	return p.withConnection(ctx, c, database, func(conn *pgx.Conn, _ *slog.Logger) error {
 		inserted, err := insertLines(ctx, conn, c.Schema, e, lines)
 		if err != nil {

@@ -17,10 +17,11 @@ import (
 
 const defaultSchema = "ebb"
 
-// A given is what the command line says: flags by the variable whose flag they are, and the names behind --queue.
+// A given is what the command line says: flags by the variable whose flag they are, and what is behind each --queue.
 type given struct {
 	flags  map[string]string
 	queues []string
+	only   string // the one queue that an argument names
 }
 
 // named is what named the queues to drain.
@@ -34,18 +35,28 @@ func (g given) named() string {
 // load reads the settings from the environment and the flags, and gives all that is wrong with them, a line each.
 func load(environ map[string]string, by given) (Config, []error) {
 	var c Config
+	var mistakes []error
 	values, origin := map[string]string{}, map[string]string{}
 	for _, s := range configSettings() {
 		value, from := environ[s.Variable], s.Variable
-		if flag := by.flags[s.Variable]; !blank(flag) {
+		if flag, is := by.flags[s.Variable]; is {
 			value, from = flag, "--"+s.Flag
+			if blank(flag) {
+				mistakes = append(mistakes, blankFlag(s.Flag))
+			}
 		}
 		values[s.Variable], origin[s.Variable] = value, from
 	}
-	mistakes := parse(&c, configSettings(), "", values, origin)
+	mistakes = append(mistakes, parse(&c, configSettings(), "", values, origin)...)
+	c.read.origin = origin
 
-	if queues := slices.DeleteFunc(slices.Clone(by.queues), blank); len(queues) > 0 {
-		c.Queues = queues
+	if len(by.queues) > 0 {
+		var wrong []error
+		c.Queues, wrong = parseQueueFlags(by.queues)
+		mistakes = append(mistakes, wrong...)
+	}
+	if by.only != "" {
+		c.Queues = list{by.only}
 	}
 	for _, name := range c.PassEnv {
 		if strings.ContainsAny(name, "= \t") {
@@ -62,7 +73,60 @@ func load(environ map[string]string, by given) (Config, []error) {
 	if err := schema.ValidName(c.Schema); err != nil {
 		mistakes = append(mistakes, fmt.Errorf("%s: %w", origin["EBB_SCHEMA"], err))
 	}
+	c.read.wrong = slices.Clone(mistakes)
 	return c, append(mistakes, unknown(environ)...)
+}
+
+// A reading is how settings were read.
+type reading struct {
+	origin map[string]string // what named a setting, its variable or its flag, by the variable
+	wrong  []error           // what could not be read
+}
+
+// nameOf is the setting that is a field of drain's, as it was given.
+func (c Config) nameOf(field, queue string) string {
+	group := reflect.TypeFor[Group]()
+	for q, g := range c.Groups {
+		if queue != "" && cmp.Or(g.Name, strings.ToLower(q)) == queue && !reflect.ValueOf(g).FieldByName(field).IsZero() {
+			f, _ := group.FieldByName(field)
+			return groupPrefix + q + "_" + f.Tag.Get("env")
+		}
+	}
+	f, ok := reflect.TypeFor[Config]().FieldByName(field)
+	if queue != "" || !ok {
+		return strings.TrimSuffix(field+" of queue "+queue, " of queue ")
+	}
+	return cmp.Or(c.read.origin[f.Tag.Get("env")], f.Tag.Get("env"))
+}
+
+// couldRead says whether a mistake of settings against each other is one: not where it speaks of a setting that could
+// not be read, for whose default nobody asked.
+func (r reading) couldRead(mistake error) bool {
+	return !slices.ContainsFunc(r.wrong, func(err error) bool {
+		name, _, _ := strings.Cut(err.Error(), " ")
+		return strings.Contains(mistake.Error(), strings.TrimSuffix(name, ":"))
+	})
+}
+
+// blankFlag is the mistake of a flag without a value: what it would have said was in a variable that is not set, perhaps.
+func blankFlag(name string) error {
+	return fmt.Errorf("--%s is given but blank; give it a value, or leave it out", name)
+}
+
+// parseQueueFlags reads the names behind every --queue as EBB_QUEUES is read.
+func parseQueueFlags(texts []string) (queues list, mistakes []error) {
+	for _, text := range texts {
+		if blank(text) {
+			mistakes = append(mistakes, blankFlag("queue"))
+			continue
+		}
+		names, err := parseList(text)
+		if err != nil {
+			mistakes = append(mistakes, fmt.Errorf("--queue: %w", err))
+		}
+		queues = append(queues, names...)
+	}
+	return queues, mistakes
 }
 
 // before is what stands before the value, which may be a secret.

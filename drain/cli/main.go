@@ -10,9 +10,9 @@
 // # Settings
 //
 // [Config] is the only list. Every setting is an environment variable, and but for those of a single queue a flag as
-// well: EBB_MAX_JOBS is --max-jobs. Flags win. White space around a value is no part of it, and a value of nothing else
-// counts as unset, except that a DATABASE_URL which is there but blank is refused. Durations need a unit, 0 alone
-// excepted. All mistakes are reported at once, before anything is connected to.
+// well: EBB_MAX_JOBS is --max-jobs. Flags win. White space around a value is no part of it. A variable of nothing else
+// counts as unset, except that a DATABASE_URL which is there but blank is refused; a flag or an argument of nothing else is
+// a mistake. Durations need a unit, 0 alone excepted. All mistakes are reported at once, before anything is connected to.
 package cli
 
 import (
@@ -37,9 +37,10 @@ import (
 // may still run: exit then.
 func Main(args, environ []string, stdin io.Reader, stdout, stderr io.Writer, handlers ...drain.Queue) int {
 	p := &program{
-		started: time.Now(), environ: environ, handlers: handlers,
+		started: time.Now(), args: args, environ: environ, handlers: handlers,
 		stdin: stdin, stdout: stdout, stderr: newScreen(stderr), running: &command.Running{},
 	}
+	p.learn()
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // nohup means what it says
@@ -57,6 +58,7 @@ func Main(args, environ []string, stdin io.Reader, stdout, stderr io.Writer, han
 type program struct {
 	started  time.Time
 	args     []string
+	typed    []error // what is wrong with them
 	environ  []string
 	handlers []drain.Queue
 	stdin    io.Reader
@@ -64,4 +66,5 @@ type program struct {
 	stderr   *screen
 	running  *command.Running
 	run      lastRun
+	secrets  drain.Secrets
 }

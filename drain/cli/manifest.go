@@ -60,11 +60,15 @@ and the files say how to put it there. The handlers' command lines are printed a
 	f := manifestFlags{}
 	flags.StringVar(&f.name, "name", "ebb", "name of what is made, and of the secret that it refers to")
 	flags.StringVar(&f.image, "image", "", "container image with ebb as its entry point, and the commands in it")
-	flags.IntVar(&f.pods, "pods", 1, "kubernetes: pods that work on a backlog side by side")
+	f.pods = 1
+	p.number(flags, &f.pods, "pods", "kubernetes: pods that work on a backlog side by side")
 	flags.StringVar(&f.output, "output", "", "write the files into this directory instead of printing them")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		_, behind := atDash(c, args)
-		t := targets[slices.Index(names, args[0])]
+		before, behind := atDash(c, args)
+		var t target // none where the platform is one of the mistakes
+		if i := slices.Index(names, append(slices.Clone(before), "")[0]); i >= 0 {
+			t = targets[i]
+		}
 		return p.manifest(t, *by, behind, f)
 	}
 	return c
@@ -82,14 +86,12 @@ var goodName = regexp.MustCompile(`^[a-z]([a-z0-9-]{0,50}[a-z0-9])?$`)
 func (p *program) manifest(t target, by given, behind dash, f manifestFlags) error {
 	c, _, queues, err := p.settings(by, behind, false)
 	job, mistakes := p.job(c, by, behind, f)
-	if err == nil {
-		_, wrong := c.drained(queues, behind, by.named())
-		mistakes = append(mistakes, wrong...)
-	}
-	if f.image != "" && !t.images {
+	_, wrong := c.drained(queues, behind, by.named())
+	mistakes = append(append(mistakes, wrong...), c.wrongBackoffs(p, queues)...)
+	if t.name != "" && f.image != "" && !t.images {
 		mistakes = append(mistakes, fmt.Errorf("--image: %s starts no images; leave it out", t.name))
 	}
-	if f.pods > 1 && !t.pods {
+	if t.name != "" && f.pods > 1 && !t.pods {
 		mistakes = append(mistakes, fmt.Errorf("--pods: %s has none; leave it out, and raise EBB_CONCURRENCY for more jobs at once", t.name))
 	}
 	if mistakes = append([]error{err}, mistakes...); errors.Join(mistakes...) != nil {

@@ -43,8 +43,8 @@ func TestManifestMistakes(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, []string{"manifest"}, "ebb: manifest needs a platform: kubernetes, systemd, lambda, cloudrun, github\n"},
-		{nil, []string{"manifest", "nomad"}, "ebb: manifest needs a platform: kubernetes, systemd, lambda, cloudrun, github\n"},
+		{map[string]string{"EBB_SCHEDULE": "@daily"}, []string{"manifest"}, "ebb: manifest needs a platform: kubernetes, systemd, lambda, cloudrun, github\n"},
+		{map[string]string{"EBB_SCHEDULE": "@daily"}, []string{"manifest", "nomad"}, "ebb: manifest needs a platform: kubernetes, systemd, lambda, cloudrun, github\n"},
 		{nil, []string{"manifest", "github", "--name", "A b", "--pods", "0", "--image", "a b"},
 			"ebb: EBB_SCHEDULE is not set; set when runs start, for example to '*/30 * * * *'\n" +
 				"ebb: --name: \"A b\" is not lower-case letters, digits and dashes, at most 52 of them, a letter first\n" +

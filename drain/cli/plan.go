@@ -49,7 +49,8 @@ No database is asked, unless --from-history is given. Exit status: 0, or 78 wher
 	flags.StringVar(&f.maxLatency, "max-latency", "", "propose the cheapest schedule with no longer gap than this, for example 1h")
 	flags.BoolVar(&f.fromHistory, "from-history", false, "take run times from the runs in the database, and compare their gaps with the schedule")
 	flags.StringVar(&f.from, "from", "", "begin at this time instead of now, for example 2026-03-01 or 2026-03-01T12:00:00Z")
-	flags.IntVar(&f.runs, "runs", 12, "how many of the next runs to show")
+	f.runs = 12
+	p.number(flags, &f.runs, "runs", "how many of the next runs to show")
 	flags.BoolVar(&f.allowAlwaysAwake, "allow-always-awake", false, "exit 0 also where the database never sleeps")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -78,7 +78,7 @@ var (
 	literal      = regexp.MustCompile(`'[^']*'`)
 	called       = regexp.MustCompile(`(operator\()?([\w.]*)\b(\w+)\(`)
 	operatorSign = regexp.MustCompile(`[-+*/<>=~!@#%^&|?]+`)
-	parameter    = regexp.MustCompile(`@(\w+)`)
+	sqlArgument  = regexp.MustCompile(`@(\w+)`)
 	isQuery      = regexp.MustCompile(`(?is)^\(?\s*(select\b|insert into\b|update \S+ (\w+ )?set\b|delete from\b|with (recursive )?\w+ (\([^)]*\) )?as\b)`)
 	fragment     = regexp.MustCompile(`\{\w+\}`)
 	schemaName   = regexp.MustCompile(`\{+schema\}+`)
@@ -130,7 +130,7 @@ func plant(t *testing.T, conn *pgx.Conn, texts []sqlText) {
 	signs, names := map[string]bool{}, map[string]bool{}
 	for _, s := range texts {
 		text := literal.ReplaceAllString(s.text, "''")
-		for _, sign := range operatorSign.FindAllString(parameter.ReplaceAllString(text, "$1"), -1) {
+		for _, sign := range operatorSign.FindAllString(sqlArgument.ReplaceAllString(text, "$1"), -1) {
 			signs[sign] = true
 		}
 		for _, c := range called.FindAllStringSubmatch(text, -1) {
@@ -278,7 +278,7 @@ func TestNoStatementCallsWhatIsPlanted(t *testing.T) {
 		}
 		parsed++
 		var numbers []string
-		text := schemaName.ReplaceAllString(parameter.ReplaceAllStringFunc(s.text, func(name string) string {
+		text := schemaName.ReplaceAllString(sqlArgument.ReplaceAllStringFunc(s.text, func(name string) string {
 			if !slices.Contains(numbers, name) {
 				numbers = append(numbers, name)
 			}

@@ -103,12 +103,12 @@ func TestQueues(t *testing.T) {
 }
 
 func TestQueueSettingsWinOverTheProgram(t *testing.T) {
-	c, mistakes := load(map[string]string{"EBB_QUEUE_EMAIL_TIMEOUT": "1m", "EBB_QUEUE_EMAIL_CONCURRENCY": "2"}, given{})
-	all, wrong := c.queues([]drain.Queue{{Name: "email", Handler: nothing, Timeout: time.Hour, Backoff: time.Second}}, nil)
+	c, mistakes := load(map[string]string{"EBB_QUEUE_EMAIL_TIMEOUT": "1m", "EBB_QUEUE_EMAIL_CONCURRENCY": "2", "EBB_QUEUE_EMAIL_BACKOFF": "2s"}, given{})
+	all, wrong := c.queues([]drain.Queue{{Name: "email", Handler: nothing, Timeout: time.Hour, Backoff: time.Second}, {Name: "own", Handler: nothing, Timeout: time.Second, Concurrency: 3, Backoff: time.Minute}}, nil)
 	if len(mistakes)+len(wrong) > 0 {
 		t.Fatal(mistakes, wrong)
 	}
-	if got := fmt.Sprint(all[0].Timeout, all[0].Concurrency, all[0].Backoff); got != "1m0s 2 1s" {
+	if got := fmt.Sprint(all[0].Timeout, all[0].Concurrency, all[0].Backoff, all[1].Timeout, all[1].Concurrency, all[1].Backoff); got != "1m0s 2 2s 1s 3 1m0s" {
 		t.Error(got)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -58,22 +60,22 @@ type prepared struct {
 // prepare reads all that a run needs. All mistakes are in the error, and no database was asked.
 func (p *program) prepare(by given, behind dash) (prepared, error) {
 	environ := environment(p.environ)
-	c, mistakes := load(environ, by)
-	readable := len(mistakes) == 0
+	c, mistakes := p.load(by)
 	database, wrong := c.database(environ, by)
 	mistakes = append(mistakes, wrong...)
-	all, wrong := c.queues(p.handlers, behind)
-	mistakes = append(mistakes, wrong...)
+	all, misset := c.queues(p.handlers, behind)
 	queues, wrong := c.drained(all, behind, by.named())
-	mistakes = append(append(mistakes, wrong...), look(queues)...)
+	misset = append(misset, wrong...)
+	if len(queues) == 0 && len(misset) == 0 {
+		misset = append(misset, errNoHandler)
+	}
+	mistakes = append(append(mistakes, misset...), look(queues)...)
 
 	log := p.logger(c)
 	config := c.limits(p)
 	config.Database, config.Log = database, log
 	config.Queues = p.handlersOf(queues, c, config, log)
-	if readable { // else it would find fault with defaults that nobody asked for
-		mistakes = append(mistakes, checked(config, mistakes)...)
-	}
+	mistakes = append(mistakes, c.checked(config)...)
 	if c.SummaryFile != "" && len(mistakes) == 0 {
 		// Emptied now, so that a run which dies leaves no summary of an earlier one.
 		if err := os.WriteFile(c.SummaryFile, nil, 0o644); err != nil {
@@ -87,6 +89,20 @@ func (p *program) prepare(by given, behind dash) (prepared, error) {
 	return prepared{settings: c, config: config}, nil
 }
 
+// wrongBackoffs is checked for a command that derives the other limits, and does not look for handlers.
+func (c Config) wrongBackoffs(p *program, queues []queue) []error {
+	config := c.limits(p)
+	for _, q := range queues {
+		q.Handler = func(context.Context, drain.Job) error { return nil }
+		config.Queues = append(config.Queues, q.Queue)
+	}
+	return slices.DeleteFunc(c.checked(config), func(err error) bool {
+		return !strings.Contains(err.Error(), c.nameOf("MaxBackoff", ""))
+	})
+}
+
+var errNoHandler = errors.New("no queue has a handler: give one, for example EBB_QUEUE_EMAIL_COMMAND=./send-email")
+
 // limits is what the settings say of a run, apart from where the jobs are and what handles them.
 func (c Config) limits(p *program) drain.Config {
 	host, _ := os.Hostname()
@@ -94,22 +110,21 @@ func (c Config) limits(p *program) drain.Config {
 		Schema: c.Schema, Batch: c.Batch, Concurrency: c.Concurrency, MaxJobs: c.MaxJobs,
 		JobTimeout: c.JobTimeout, Lease: c.Lease, Grace: c.Grace, MaxRuntime: c.MaxRuntime, Linger: c.Linger,
 		Backoff: c.Backoff, MaxBackoff: c.MaxBackoff, ConnectTimeout: c.ConnectTimeout,
-		Host: host, Version: Version(),
+		Host: host, Version: Version(), NameOf: c.nameOf, Redact: p.secrets.Redact,
 	}
 }
 
-// checked is what drain finds wrong with a configuration, but for what is missing because of a mistake that was said.
-func checked(config drain.Config, said []error) []error {
-	if len(said) > 0 {
-		if len(config.Queues) == 0 {
-			return nil
-		}
-		config.Database = func() (*pgx.ConnConfig, error) { return nil, nil }
+// checked is what drain finds wrong with a configuration, but for what is missing or misread because of a mistake that was
+// said.
+func (c Config) checked(config drain.Config) (mistakes []error) {
+	config.Database, config.Schema = func() (*pgx.ConnConfig, error) { return nil, nil }, ""
+	if len(config.Queues) == 0 {
+		config.Queues = []drain.Queue{{Name: "-", Handler: func(context.Context, drain.Job) error { return nil }}}
 	}
 	if err := config.Check(); err != nil {
-		return []error{err}
+		mistakes = slices.DeleteFunc(each(err), func(err error) bool { return !c.read.couldRead(err) })
 	}
-	return nil
+	return mistakes
 }
 
 // runOnce runs, shows how far it got and prints the summary. What it returns is a [runEnd]. Its budget counts from the

@@ -49,7 +49,7 @@ signal.`,
 
 func (p *program) serve(ctx context.Context, by given, behind dash) error {
 	environ := environment(p.environ)
-	c, _ := load(environ, by)
+	c, _ := p.load(by)
 	addr, unusable := c.address(environ, by)
 	token, untold := c.token(by)
 	mistakes := []error{unusable, untold}

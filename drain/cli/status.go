@@ -45,6 +45,9 @@ which vacuum has to keep them; and how far this machine's clock is from the data
 			if err := checkVersion(config.Schema, s.Version, nil); err != nil {
 				return err
 			}
+			for i := range s.Runs {
+				s.Runs[i].Error = p.secrets.Redact(s.Runs[i].Error)
+			}
 			r := statusReport(config.Schema, s, handled)
 			if *asJSON {
 				e := json.NewEncoder(p.stdout)

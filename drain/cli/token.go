@@ -29,6 +29,7 @@ func (c Config) token(by given) (func() (string, error), error) {
 			if err != nil {
 				return "", fmt.Errorf("%s: %w; write a token there, %s", name, err, aToken)
 			}
+			c.secrets.Learn(string(text))
 			return goodToken("the token in "+name, string(text))
 		}
 	case c.Token.isSet():

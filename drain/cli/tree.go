@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,8 +37,9 @@ Start with: ebb demo`,
 		p.planCommand(), p.awakeCommand(), p.manifestCommand(), p.serveCommand(), p.demoCommand(), p.versionCommand())
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true
+		c.FParseErrWhitelist.UnknownFlags = true // they are told together with all else
 		if check := c.Args; check != nil {
-			c.Args = func(c *cobra.Command, args []string) error { return asUsage(check(c, args)) }
+			c.Args = func(c *cobra.Command, args []string) error { return p.typedWrong(c, args, check(c, args)) }
 		}
 	}
 	root.Args = func(c *cobra.Command, args []string) error {
@@ -64,6 +66,63 @@ Start with: ebb demo`,
 	return root
 }
 
+// typedWrong keeps what is wrong with the command line, to be said together with what is wrong with the settings. For
+// commands that have none it is the error at once.
+func (p *program) typedWrong(c *cobra.Command, args []string, err error) error {
+	p.typed = append(p.typed, p.unknownFlags(c)...)
+	if err != nil {
+		p.typed = append(p.typed, err)
+	}
+	c.Flags().Visit(func(f *pflag.Flag) {
+		_, isSetting := f.Value.(*settingFlag)
+		if !isSetting && f.Name != "queue" && blank(f.Value.String()) {
+			p.typed = append(p.typed, blankFlag(f.Name))
+		}
+	})
+	before, _ := atDash(c, args)
+	for i, arg := range before {
+		if blank(arg) {
+			p.typed = append(p.typed, fmt.Errorf("argument %d of %s is blank; give it a value, or leave it out", i+1, c.Name()))
+		}
+	}
+	if c.Flags().Lookup("log") != nil || c.Name() == "try" {
+		return nil
+	}
+	return asUsage(errors.Join(p.typed...))
+}
+
+// A numberFlag is the flag of a number. What it cannot read is said together with all else.
+type numberFlag struct {
+	p    *program
+	name string
+	into *int
+}
+
+func (p *program) number(flags *pflag.FlagSet, into *int, name string, usage string) {
+	flags.Var(&numberFlag{p, name, into}, name, usage)
+}
+
+func (f *numberFlag) Set(text string) error {
+	n, err := parseCount(strings.TrimSpace(text))
+	switch {
+	case blank(text):
+		f.p.typed = append(f.p.typed, blankFlag(f.name))
+	case err != nil:
+		f.p.typed = append(f.p.typed, fmt.Errorf("--%s: %w", f.name, err))
+	default:
+		*f.into = n
+	}
+	return nil
+}
+
+func (f *numberFlag) String() string {
+	if f.into == nil {
+		return "0"
+	}
+	return strconv.Itoa(*f.into)
+}
+func (f *numberFlag) Type() string { return "int" }
+
 // noArguments is cobra.NoArgs with an error that takes nothing for a command.
 func noArguments(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
@@ -79,21 +138,42 @@ func asUsage(err error) error {
 	return usage{err}
 }
 
-// flagError adds the nearest flag to what pflag says of an unknown one.
-func flagError(c *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
-		var known []string
-		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-		hint := "; see " + c.CommandPath() + " --help"
-		if name := nearest(unknown.GetSpecifiedName(), known); name != "" {
-			hint = "; did you mean --" + name + "?"
+// unknownFlags names the flags that the command does not have, each with the nearest that it has.
+func (p *program) unknownFlags(c *cobra.Command) (mistakes []error) {
+	var known []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	for i := 0; i < len(p.args) && p.args[i] != "--"; i++ {
+		name, _, hasValue := strings.Cut(strings.TrimLeft(p.args[i], "-"), "=")
+		if !strings.HasPrefix(p.args[i], "-") || name == "" {
+			continue
 		}
-		return usage{fmt.Errorf("%w%s", err, hint)}
+		f := c.Flags().Lookup(name)
+		if !strings.HasPrefix(p.args[i], "--") {
+			f = c.Flags().ShorthandLookup(name[:1])
+		}
+		if f != nil {
+			if !hasValue && f.NoOptDefVal == "" {
+				i++ // what comes next is its value
+			}
+			continue
+		}
+		hint := "see " + c.CommandPath() + " --help"
+		if near := nearest(name, known); near != "" {
+			hint = "did you mean --" + near + "?"
+		}
+		mistakes = append(mistakes, fmt.Errorf("unknown flag: %s; %s", strings.TrimSuffix(p.args[i], strings.TrimLeft(p.args[i], "-"))+name, hint))
 	}
+	return mistakes
+}
+
+// flagError says what is wrong with a flag that there is.
+func flagError(c *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
-	if errors.As(err, &value) && value.GetFlag() != nil && value.GetFlag().Value.Type() == "int" {
-		return wrong("--%s: %q is not a whole number", value.GetFlag().Name, value.GetValue())
+	if errors.As(err, &value) && value.GetFlag() != nil {
+		if blank(value.GetValue()) {
+			return usage{blankFlag(value.GetFlag().Name)}
+		}
+		return wrong("--%s: %q is neither true nor false", value.GetFlag().Name, value.GetValue())
 	}
 	return usage{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
 }
@@ -119,8 +199,14 @@ type settingFlag struct {
 	by *given
 }
 
-func (f *settingFlag) Set(text string) error { f.by.flags[f.Variable] = text; return nil }
-func (f *settingFlag) String() string        { return "" } // no default: the help has it in words
+func (f *settingFlag) Set(text string) error {
+	if was, is := f.by.flags[f.Variable]; !is || !blank(was) { // given twice, it is blank if one of them is
+		f.by.flags[f.Variable] = text
+	}
+	return nil
+}
+
+func (f *settingFlag) String() string { return "" } // no default: the help has it in words
 
 // Type is what the help calls the value.
 func (f *settingFlag) Type() string {

@@ -21,7 +21,7 @@ func TestRunOnWhatItCannotWorkWith(t *testing.T) {
 	}{
 		"default_transaction_read_only=on":                        {1, "the session is read-only (default_transaction_read_only)"},
 		"default_transaction_isolation=serializable":              {78, "isolation level is serializable; set the role's"},
-		"client_encoding=LATIN1":                                  {78, "client_encoding is LATIN1; set the role's to UTF8"},
+		"options=-c%20client_encoding%3DLATIN1":                   {78, "client_encoding is LATIN1; set the role's to UTF8"},
 		"datestyle=German":                                        {78, "DateStyle is German, DMY; set the role's to ISO"},
 		"default_transaction_isolation=repeatable%20read&jit=off": {78, "isolation level is repeatable read"},
 	} {

@@ -31,34 +31,44 @@ misconfigured, 1 anything else.`,
 	}
 	by := settingFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		_, behind := atDash(c, args)
-		by.queues = args[:1]
+		before, behind := atDash(c, args)
+		by.only = strings.Join(before[:min(1, len(before))], "")
 		config, _, all, err := p.settings(*by, behind, false)
-		if err != nil {
-			return err
+		mistakes := []error{err}
+		var picked []queue
+		if !blank(by.only) {
+			var wrong []error
+			picked, wrong = config.drained(all, behind, "try")
+			mistakes = append(append(mistakes, wrong...), look(picked)...)
 		}
-		picked, mistakes := config.drained(all, behind, "try")
-		mistakes = append(mistakes, look(picked)...)
-		if len(mistakes) > 0 {
-			return asUsage(errors.Join(mistakes...))
-		}
-		return p.try(c.Context(), config, picked[0])
+		limits := config.limits(p)
+		limits.Queues = p.handlersOf(picked, config, limits, slog.New(slog.DiscardHandler))
+		mistakes = append(mistakes, config.checked(limits)...)
+		return p.try(c.Context(), config, picked, errors.Join(mistakes...))
 	}
 	return c
 }
 
-func (p *program) try(ctx context.Context, c Config, q queue) error {
+// try reads the payload, says all that is wrong, and else does it.
+func (p *program) try(ctx context.Context, c Config, picked []queue, mistakes error) error {
 	if isTerminal(p.stdin) {
+		if mistakes != nil {
+			return asUsage(mistakes)
+		}
 		fmt.Fprintln(p.stderr, "ebb: type the payload, and end it with Ctrl-D on a line of its own")
 	}
 	payload, err := p.payload(ctx, true)
-	if err != nil {
+	if err != nil && mistakes == nil {
 		return err
 	}
 	payload = []byte(strings.TrimSpace(string(payload)))
-	if err := drain.CheckPayload(payload); err != nil {
-		return usage{fmt.Errorf("standard input: %w", err)}
+	if wrong := drain.CheckPayload(payload); err == nil && wrong != nil {
+		mistakes = errors.Join(mistakes, fmt.Errorf("standard input: %w", wrong))
 	}
+	if mistakes != nil {
+		return asUsage(mistakes)
+	}
+	q := picked[0]
 	say := &echo{out: p.stdout, line: func(r echoed) string { return r.stream + ": " + r.text }}
 	limits := c.limits(p)
 	limits.Queues = p.handlersOf([]queue{q}, c, limits, slog.New(say))
@@ -67,7 +77,7 @@ func (p *program) try(ctx context.Context, c Config, q queue) error {
 		return asUsage(err)
 	}
 	if trial.Text != "" {
-		fmt.Fprintf(p.stdout, "last_error: %s\n", trial.Text)
+		fmt.Fprintf(p.stdout, "last_error: %s\n", p.secrets.Redact(trial.Text))
 	}
 	fmt.Fprintln(p.stdout, trial.Meaning)
 	if _, withheld := command.Environ(p.environ, c.PassEnv); q.args != nil && len(withheld) > 0 && trial.Done {

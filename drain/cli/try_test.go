@@ -88,6 +88,16 @@ func TestTryGo(t *testing.T) {
 	}
 }
 
+// The argument names the queue, whatever else is set, and as it is.
+func TestTryTakesItsArgument(t *testing.T) {
+	for _, name := range []string{"mail", "a,b", `a\,b`} {
+		got := setup{stdin: "{}", env: map[string]string{"EBB_QUEUES": "other"}}.ebb("try", name, "--", "sh", "-c", "echo =$EBB_JOB_QUEUE=")
+		if got.status != 0 || !strings.Contains(got.stdout, "="+name+"=") {
+			t.Errorf("%s: exit %d, %s%s", name, got.status, got.stdout, got.stderr)
+		}
+	}
+}
+
 func TestTryRefuses(t *testing.T) {
 	for _, test := range []struct {
 		stdin string

@@ -68,15 +68,34 @@ func TestUnknownFlagsAndCommands(t *testing.T) {
 		{[]string{"run", "--batch"}, "ebb: flag needs an argument: --batch; see ebb run --help\n"},
 		{[]string{"rnu"}, "ebb: there is no command \"rnu\"; did you mean run?\n"},
 		{[]string{"frobnicate"}, "ebb: there is no command \"frobnicate\"; see ebb --help\n"},
-		{[]string{"run", "./send-email"}, "ebb: run takes no arguments but a command behind --: ebb run --queue email -- ./send-email\n"},
-		{[]string{"run", "x", "--", "./send-email"}, "ebb: run takes no arguments but a command behind --: ebb run --queue email -- ./send-email\n"},
+		{[]string{"run", "x"}, "ebb: run takes no arguments but a command behind --: ebb run --queue email -- ./send-email\n"},
+		{[]string{"run", "x", "--", "true"}, "ebb: run takes no arguments but a command behind --: ebb run --queue email -- ./send-email\n"},
 		{[]string{"migrate", "x"}, "ebb: migrate takes no arguments; see ebb migrate --help\n"},
 		{[]string{"status", "x"}, "ebb: status takes no arguments; see ebb status --help\n"},
 		{[]string{"enqueue"}, "ebb: enqueue needs the name of a queue: ebb enqueue email '{\"to\": 1}'\n"},
 		{[]string{"try"}, "ebb: try needs the name of one queue: echo '{\"to\": 1}' | ebb try email\n"},
 	} {
-		if got := (setup{}).ebb(test.args...); got.status != 78 || got.stderr != test.says {
+		right := setup{env: map[string]string{"DATABASE_URL": nowhere, "EBB_QUEUE_X_COMMAND": "true"}, stdin: "{}"}
+		if got := right.ebb(test.args...); got.status != 78 || got.stderr != test.says {
 			t.Errorf("ebb %v: exit %d, %swant %s", test.args, got.status, got.stderr, test.says)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	for _, test := range []struct {
+		name, want string
+		known      []string
+	}{
+		{"abcdefgx", "abcdefgh", []string{"abcdefgh", "abcdexxx"}},
+		{"abcdefgx", "abcdefgh", []string{"abcdexxx", "abcdefgh"}},
+		{"abcdefgh", "", []string{"xbcxexgh"}},
+		{"abcdefgh", "xbcdexgh", []string{"xbcdexgh"}},
+		{"EBB_ab", "EBB_ac", []string{"EBB_ac"}},
+		{"EBB_ab", "", []string{"EBB_xy"}},
+	} {
+		if got := nearest(test.name, test.known); got != test.want {
+			t.Errorf("%s in %v: %s, want %s", test.name, test.known, got, test.want)
 		}
 	}
 }

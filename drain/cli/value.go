@@ -63,10 +63,12 @@ func parseBool(text string) (bool, error) {
 	return false, fmt.Errorf("%q is neither true nor false", text)
 }
 
+// parseList takes names apart. A comma that belongs to a name is written with a backslash before it.
 func parseList(text string) (list, error) {
 	var names list
-	for name := range strings.SplitSeq(text, ",") {
-		name = strings.TrimSpace(name)
+	const comma = "\x00" // of a name: it can be in no argument and no variable
+	for name := range strings.SplitSeq(strings.ReplaceAll(text, `\,`, comma), ",") {
+		name = strings.ReplaceAll(strings.TrimSpace(name), comma, ",")
 		switch {
 		case name == "": // a comma too many
 			continue
@@ -74,6 +76,9 @@ func parseList(text string) (list, error) {
 			return nil, fmt.Errorf("the quotes in %s would be part of the name; take them away", before(name))
 		}
 		names = append(names, name)
+	}
+	if names == nil {
+		return nil, errors.New("there is no name between its commas")
 	}
 	return names, nil
 }
