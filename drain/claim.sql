@@ -56,7 +56,7 @@ claimed as (
     from taken t
     where j.id = t.id and (t.total <= @bytes::numeric or t.nth = 1)
     returning j.id, j.queue, case when t.size <= @bytes::bigint then j.payload::text end as payload, j.run_at, j.attempts,
-              j.max_attempts, j.lost, j.last_error, j.status, t.place
+              j.max_attempts, j.lost, {last_error} as last_error, j.status, t.place
 )
 select id, queue, payload, run_at, attempts, max_attempts, lost, last_error, status
 from (

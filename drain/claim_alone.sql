@@ -37,7 +37,7 @@ claimed as (
     from due d
     where j.id = d.id
     returning j.id, j.queue, case when {size} <= @bytes::bigint then j.payload::text end as payload, j.run_at, j.attempts,
-              j.max_attempts, j.lost, j.last_error, j.status
+              j.max_attempts, j.lost, {last_error} as last_error, j.status
 )
 select d.id, c.queue, c.payload, c.run_at, c.attempts, c.max_attempts, c.lost, c.last_error, c.status
 from due d

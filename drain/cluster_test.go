@@ -9,9 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -27,6 +27,7 @@ type cluster struct {
 	data      string
 	uid, gid  uint32
 	databases int
+	mu        sync.Mutex
 }
 
 func newCluster(t *testing.T) *cluster {
@@ -77,21 +78,12 @@ func (c *cluster) exec(statements ...string) {
 	})
 }
 
-// ctl runs pg_ctl, as the user whose server it is, and waits until it is through.
+// ctl runs pg_ctl, as the user whose server it is, and waits until it is through. One at a time: jobs go on as soon as the
+// server answers, while pg_ctl still waits for it, and a second restart then would be the first one's failure to start it.
 func (c *cluster) ctl(args ...string) {
 	c.Helper()
-	out, err := c.pgctl(args...)
-	// While the server is down, a client that asks for it may be given its port as that of its own end.
-	for try := 0; err != nil && args[0] == "restart" && try < 50; try++ {
-		time.Sleep(100 * time.Millisecond)
-		out, err = c.pgctl("start")
-	}
-	if err != nil {
-		c.Errorf("pg_ctl %v: %v\n%s", args, err, out)
-	}
-}
-
-func (c *cluster) pgctl(args ...string) (out []byte, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	cmd := exec.Command(filepath.Join(c.binaries, "pg_ctl"), append(args, "-w", "-D", c.data, "-l", filepath.Join(c.data, "log.ctl"))...)
 	if args[0] == "stop" || args[0] == "promote" {
 		cmd.Args = cmd.Args[:len(cmd.Args)-2]
@@ -100,7 +92,10 @@ func (c *cluster) pgctl(args ...string) (out []byte, err error) {
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: c.uid, Gid: c.gid}}
 	}
-	return cmd.CombinedOutput()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		log, _ := os.ReadFile(filepath.Join(c.data, "log.ctl"))
+		c.Errorf("pg_ctl %v: %v\n%s\n%s", args, err, out, log[max(0, len(log)-2000):])
+	}
 }
 
 // restart restarts the server, which is not a child of this process any more then.

@@ -258,12 +258,16 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
+// maxLease bounds every lease: one that ends more than a day later than it could is a hand's work, and counts as expired
+// (expired.sql). Jobs that take longer have theirs extended.
+const maxLease = 30 * 24 * time.Hour
+
 // lease is how long a claim of this queue holds.
 func (c Config) lease(q *Queue) time.Duration {
 	if c.Lease > 0 {
-		return c.Lease
+		return min(c.Lease, maxLease)
 	}
-	return q.Timeout + c.Grace + time.Minute
+	return min(q.Timeout+c.Grace+time.Minute, maxLease)
 }
 
 // covers is what a lease must still hold for when a job that waited in hand is started: all that the job may take, or

@@ -133,6 +133,8 @@ func insert(ctx context.Context, db DB, schema string, jobs []NewJob) (inserted,
 	switch {
 	case errors.As(err, &pg) && pg.Code == "42P01": // undefined_table, also where the schema is missing
 		return 0, 0, reworded{fmt.Sprintf("schema %s has no jobs table; run: ebb migrate", schema), errors.Join(ErrRefused, err)}
+	case isUnencodable(err):
+		return 0, 0, refuse("the database's encoding has not all characters of the job: %w; one of the encoding UTF8 has", err)
 	case err != nil:
 		return 0, 0, reworded{"enqueueing: " + brief(err) + hint(err), err}
 	}

@@ -31,7 +31,7 @@ reaped as (
                                        coalesce(pg_catalog.left(j.locked_by, 64), 'unknown'), @run::text)
     from expired e
     where j.id = e.id
-    returning j.id, j.queue, j.status, j.last_error
+    returning j.id, {queue} as queue, j.status, j.last_error
 )
 select id, queue, status, last_error
 from reaped

@@ -21,7 +21,8 @@ type record struct {
 type left struct {
 	stopped                string
 	due, unhandled, leased int
-	others                 []string // queues with due jobs and no handler here
+	others                 []string // queues with due jobs and no handler here, the first by name
+	otherQueues            int      // all of them
 	next                   *time.Time
 }
 
@@ -36,7 +37,7 @@ func (b *batch) record(r record, to **left) {
 	}).QueryRow(func(row pgx.Row) error {
 		var l left
 		*to = &l
-		err := row.Scan(&l.stopped, &l.due, &l.unhandled, &l.others, &l.leased, &l.next)
+		err := row.Scan(&l.stopped, &l.due, &l.unhandled, &l.others, &l.otherQueues, &l.leased, &l.next)
 		if l.next != nil {
 			*l.next = l.next.UTC()
 		}

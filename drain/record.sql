@@ -2,7 +2,8 @@
 --
 -- in:    @queues that are drained here, @most, and the report's fields by their names; @stopped "time" is recorded as
 --        "empty" where nothing due is left after all
--- out:   stopped, due_left, unhandled, the names of the queues without a handler, leased, next_due_at
+-- out:   stopped, due_left, unhandled, the first names of the queues without a handler, how many those are, leased,
+--        next_due_at
 -- locks: none on jobs
 -- index: ebb_jobs_due, from one queue's name to the next, so that a long backlog costs no more than @most rows a queue;
 --        ebb_jobs_running
@@ -27,12 +28,13 @@ counted as (
 looked as (
     select coalesce(pg_catalog.sum(due) filter (where here), 0)::bigint as due_left,
            coalesce(pg_catalog.sum(due) filter (where not here), 0)::bigint as unhandled,
-           coalesce(pg_catalog.array_agg(queue order by queue) filter (where not here and due > 0), '{}')::text[] as others,
+           coalesce((pg_catalog.array_agg({queue} order by queue) filter (where not here and due > 0))[1:20], '{}')::text[] as others,
+           pg_catalog.count(*) filter (where not here and due > 0) as other_queues,
            (select pg_catalog.count(*)
             from (select from {schema}.jobs
                   where status = 'running' and locked_by is distinct from @run::text limit @most::int) r) as leased,
            pg_catalog.min(next) filter (where here) as next_due_at
-    from counted
+    from counted j
 ),
 recorded as (
     insert into {schema}.jobs_runs
@@ -49,5 +51,5 @@ recorded as (
     on conflict (id) do nothing
     returning stopped
 )
-select coalesce((select stopped from recorded), @stopped), due_left, unhandled, others, leased, next_due_at
+select coalesce((select stopped from recorded), @stopped), due_left, unhandled, others, other_queues, leased, next_due_at
 from looked

@@ -116,7 +116,11 @@ func (w *wake) recordRun(ctx context.Context) {
 	r.Looked = true
 	r.Stopped, r.DueLeft, r.Unhandled, r.Leased, r.NextDueAt = l.stopped, l.due, l.unhandled, l.leased, l.next
 	if l.unhandled > 0 {
-		w.config.Log.Warn(counted(l.unhandled, "due job")+" without a handler here", "queues", l.others)
+		names := l.others
+		if more := l.otherQueues - len(names); more > 0 {
+			names = append(names, fmt.Sprintf("and %d more", more))
+		}
+		w.config.Log.Warn(counted(l.unhandled, "due job")+" without a handler here", "queues", names)
 	}
 }
 

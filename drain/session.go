@@ -15,6 +15,9 @@ import (
 //go:embed check.sql
 var checkStatement statement
 
+//go:embed path.sql
+var pathStatement statement
+
 //go:embed diagnose.sql
 var diagnoseStatement statement
 
@@ -31,6 +34,8 @@ type session struct {
 	checked bool // this connection passed check.sql
 	passed  bool // some connection of this run did
 	refused refusals
+
+	lacks map[string]bool // queues whose names the database cannot hold; nil: not asked yet
 
 	connectTook time.Duration // the first time
 	exchanges   int
@@ -84,12 +89,13 @@ func (s *session) close() {
 	}
 }
 
-func (s *session) do(ctx context.Context, req request) (response, error) {
+func (s *session) once(ctx context.Context, req request) (response, error) {
 	var resp response
 	b := &batch{schema: s.config.Schema}
 	checked, limited := s.checked, false
 	b.queue(limitsStatement, nil).Exec(func(pgconn.CommandTag) error { limited = true; return nil })
 	if !s.checked {
+		b.queue(pathStatement, nil)
 		b.queue(checkStatement, pgx.StrictNamedArgs{"version": SchemaVersion, "schema": s.config.Schema}).QueryRow(func(row pgx.Row) error {
 			var hides bool
 			err := row.Scan(&resp.now, new(int), &hides)
@@ -167,6 +173,12 @@ func (b *batch) ask(req request, resp *response) {
 // diagnose says why check.sql failed.
 func (s *session) diagnose(ctx context.Context) error {
 	schema := s.config.Schema
+	var pg *pgconn.PgError
+	if err := s.query(ctx, pathStatement, nil, nil); errors.As(err, &pg) && pg.Code == "22012" { // division_by_zero
+		return refuse("%s", "others may create functions in a schema that the search_path names before pg_catalog, and they would be called in place of Postgres' own; leave pg_catalog out of it, so that it comes first: ALTER ROLE ... SET search_path = ...")
+	} else if err != nil {
+		return err
+	}
 	var exists, readOnly, standby bool
 	var isolation string
 	err := s.query(ctx, diagnoseStatement, pgx.StrictNamedArgs{"schema": schema}, &exists, &isolation, &readOnly, &standby)

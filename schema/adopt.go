@@ -48,7 +48,8 @@ const (
 func (m migration) adopt(ctx context.Context, tx pgx.Tx) (adoption, error) {
 	var size int64
 	var isBegun, isLooked bool
-	err := tx.QueryRow(ctx, adopting, pgx.QueryExecModeExec, m.schema).Scan(&size, &isBegun, &isLooked)
+	var owner *string // where it is another role
+	err := tx.QueryRow(ctx, adopting, pgx.QueryExecModeExec, m.schema).Scan(&size, &isBegun, &isLooked, &owner)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return notThere, fmt.Errorf("look for the table %s.jobs: %w", m.schema, err)
 	}
@@ -56,6 +57,10 @@ func (m migration) adopt(ctx context.Context, tx pgx.Tx) (adoption, error) {
 		jobs, err := m.taken(ctx, tx)
 		if err != nil || !jobs {
 			return notThere, err
+		}
+		if owner != nil && *owner != m.owner {
+			return notThere, refuse("table %s.jobs belongs to another role, %s, whose triggers on it would run with every job; if that is as it should be, run: ebb migrate --owner %s",
+				m.schema, *owner, *owner)
 		}
 		if err := m.begin(ctx, tx); err != nil {
 			return notThere, err

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Migrate brings the tables in a schema to [Version], and creates the schema where there is none. A
 // jobs table of before ebb becomes ebb's, rows and all, if it has the columns id, queue, payload, status, run_at,
-// attempts, max_attempts, locked_until, last_error and created_at as ebb would make them (id may be a bigserial). Any
-// other table that has one of ebb's names is refused, as is a version newer than Version: with an [ErrRefused] that says
+// attempts, max_attempts, locked_until, last_error and created_at as ebb would make them (id may be a bigserial), and if it
+// belongs to this role. Any other table that has one of ebb's names is refused, as is a version newer than Version: with an [ErrRefused] that says
 // what differs, and before anything is changed. An index of ebb's that is missing or invalid is built anew.
 //
 // Each migration is one transaction: it is there or it is not, whatever is killed. So is the adoption of a table of up to
@@ -33,6 +34,11 @@ import (
 // The connection must not be in a transaction. Its session's settings are left as they were. It is closed where a build
 // can be ended in no other way. Log may be nil.
 func Migrate(ctx context.Context, conn *pgx.Conn, schema string, log *slog.Logger) error {
+	return MigrateFrom(ctx, conn, schema, "", log)
+}
+
+// MigrateFrom is [Migrate] that adopts a jobs table of this other owner, too.
+func MigrateFrom(ctx context.Context, conn *pgx.Conn, schema, owner string, log *slog.Logger) error {
 	if err := ValidName(schema); err != nil {
 		return err
 	}
@@ -40,7 +46,7 @@ func Migrate(ctx context.Context, conn *pgx.Conn, schema string, log *slog.Logge
 		log = slog.New(slog.DiscardHandler)
 	}
 	return migration{
-		conn: conn, schema: schema, log: log,
+		conn: conn, schema: schema, owner: owner, log: log,
 		small: 8 << 20, patience: time.Minute,
 		pauses: []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second},
 	}.run(ctx)
@@ -50,6 +56,7 @@ func Migrate(ctx context.Context, conn *pgx.Conn, schema string, log *slog.Logge
 type migration struct {
 	conn   *pgx.Conn
 	schema string
+	owner  string // of a jobs table that may be adopted, beside this role
 	log    *slog.Logger
 
 	small    int64           // the most bytes of a table that is adopted in one transaction
@@ -60,6 +67,9 @@ type migration struct {
 func (m migration) run(ctx context.Context) error {
 	all, err := steps(m.schema)
 	if err != nil {
+		return err
+	}
+	if err := m.again(ctx, m.trusts); err != nil {
 		return err
 	}
 	for {
@@ -77,6 +87,20 @@ func (m migration) run(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// trustedPath is asked before anything else, since all that Migrate does runs as a role that may do much.
+//
+//go:embed path.sql
+var trustedPath string
+
+func (m migration) trusts(ctx context.Context) error {
+	err := m.conn.QueryRow(ctx, trustedPath, pgx.QueryExecModeExec).Scan(nil)
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == "22012" { // division_by_zero
+		return refuse("%s", "others may create functions in a schema that the search_path names before pg_catalog, and they would be called in place of Postgres' own; leave pg_catalog out of it, so that it comes first: ALTER ROLE ... SET search_path = ...")
+	}
+	return err
 }
 
 // next is what comes after a step.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	mathrand "math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -176,10 +177,15 @@ func (s *Server) ready(ctx context.Context) error {
 	}
 }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+// freePort finds a port under those that systems give to clients for their own end: one of these could not be had again
+// by a server that restarts, if meanwhile some client was given it.
+func freePort() (port int, err error) {
+	for range 100 {
+		port = 15_000 + mathrand.IntN(17_000)
+		var l net.Listener
+		if l, err = net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
+			return port, l.Close()
+		}
 	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
+	return 0, err
 }

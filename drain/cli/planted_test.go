@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/seed829e008e/ebb/drain"
 	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
@@ -153,8 +156,10 @@ declare
     types text[] := '{text,varchar,name,"\"char\"",smallint,int,bigint,numeric,float8,boolean,interval,timestamptz,jsonb,oid,regtype,
                       xid,inet,text[],name[],smallint[],int[],bigint[],timestamptz[],int2vector,oidvector}';
     l text; r text; f text; o text;
-    body text := 'language plpgsql as $f$ begin raise exception ''planted code runs: %%'', ''%s''; end $f$';
+    body text := 'language plpgsql as $f$ begin perform pg_catalog.nextval(''public.ebb_planted_calls''); raise exception ''planted code runs: %%'', ''%s''; end $f$';
 begin
+    create sequence public.ebb_planted_calls; -- no rollback takes back what it counted
+    grant all on sequence public.ebb_planted_calls to public;
     foreach l in array types loop
         foreach f in array names loop
             execute format('create function public.%I(%s) returns %s ', f, l, l) || format(body, f || '(' || l || ')');
@@ -173,6 +178,85 @@ begin
     end loop;
 end $$`
 
+// planterRole is a role's name, to be made by the test.
+func planterRole(t *testing.T) string {
+	t.Helper()
+	planter := "planter_" + strings.ToLower(rand.Text())
+	t.Cleanup(func() { // after the database is gone, and what is his with it
+		server, err := pgx.Connect(context.Background(), schematest.Server(t))
+		if err == nil {
+			defer server.Close(context.Background())
+			_, err = server.Exec(context.Background(), `drop role if exists `+planter)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	return planter
+}
+
+// Where somebody planted them, whose role may create in a schema on a superuser's search_path and no more, the superuser
+// migrates, adopts, enqueues, drains and looks, and runs nothing of his.
+func TestNothingPlantedRuns(t *testing.T) {
+	planter := planterRole(t)
+	url := schematest.Empty(t)
+	db := schematest.Connect(t, url) // past what is planted
+	do(t, db, `set search_path = ''`)
+	do(t, db, `create role `+planter+`; grant create on schema public to `+planter)
+	conn := schematest.Connect(t, url)
+	do(t, conn, `set role `+planter)
+	plant(t, conn, sqlTexts(t))
+	do(t, conn, `reset role`)
+	do(t, db, `create schema old; create table old.jobs (id bigserial primary key, queue text, payload jsonb, status text, run_at timestamptz, attempts int,
+		max_attempts int, locked_until timestamptz, last_error text, created_at timestamptz)`)
+	do(t, db, `insert into old.jobs (queue, payload, status, run_at, attempts, max_attempts, created_at) values ('q', '{}', 'queued', '2020-01-01', 0, 5, '2020-01-01')`)
+
+	s := setup{env: map[string]string{"DATABASE_URL": url}}
+	old := setup{env: map[string]string{"DATABASE_URL": url, "EBB_SCHEMA": "old"}, handlers: []drain.Queue{{Name: "q", Handler: nothing}}}
+	for _, i := range []invocation{s.ebb("migrate"), s.ebb("migrate"), old.ebb("migrate"), old.ebb("run"), s.ebb("plan", "*/30 * * * *")} {
+		if i.status != 0 || strings.Contains(i.stderr, "planted") {
+			t.Errorf("exit %d\n%s%s", i.status, i.stdout, i.stderr)
+		}
+	}
+	everyEnding(t, db, url, url)
+	do(t, conn, `select ebb.enqueue('other'::text, '{}'::jsonb, max_attempts => 3)`)
+	if n := text(t, db, `select pg_catalog.count(*)::text from public.ebb_planted_calls where is_called`); n != "0" {
+		t.Error("something planted ran")
+	}
+}
+
+// A search_path on which others may create something before pg_catalog is refused by every command that would call it, and
+// one on which nobody else may is not.
+func TestPathBeforePostgresOwn(t *testing.T) {
+	planter := planterRole(t)
+	url := schematest.New(t)
+	db := schematest.Connect(t, url)
+	do(t, db, `create role `+planter)
+	do(t, db, `create schema mine; alter database `+text(t, db, `select current_database()`)+` set search_path = mine, pg_catalog`)
+	s := setup{env: map[string]string{"DATABASE_URL": url}, handlers: []drain.Queue{{Name: "q", Handler: nothing}}}
+	for _, open := range []bool{false, true} {
+		if open {
+			do(t, db, `grant create on schema mine to `+planter)
+		}
+		for _, args := range [][]string{{"migrate"}, {"run"}, {"status"}, {"awake"}} {
+			i := s.ebb(args...)
+			if refused := strings.Contains(i.stdout+i.stderr, "ALTER ROLE ... SET search_path"); refused != open || (i.status == 0) == open {
+				t.Errorf("%v, where others may create: %v: exit %d\n%s%s", args, open, i.status, i.stdout, i.stderr)
+			}
+		}
+	}
+	if n := text(t, db, `select count(*)::text from ebb.jobs_runs`); n != "1" {
+		t.Errorf("%s runs are recorded", n)
+	}
+	first, err := os.ReadFile(filepath.Join("..", "path.sql"))
+	for _, other := range []string{"../jobs/path.sql", "../../schema/path.sql", "../../schedule/awake/path.sql"} {
+		text, otherErr := os.ReadFile(other)
+		if errors.Join(err, otherErr) != nil || !bytes.Equal(text, first) {
+			t.Errorf("%s is not that of the package drain: %v", other, errors.Join(err, otherErr))
+		}
+	}
+}
+
 // Every statement that reads or writes rows is parsed by Postgres as the body of a function, whose dependencies then tell
 // what it calls: also where no test ever executes it.
 func TestNoStatementCallsWhatIsPlanted(t *testing.T) {
@@ -181,6 +265,10 @@ func TestNoStatementCallsWhatIsPlanted(t *testing.T) {
 	conn := schematest.Connect(t, url)
 	plant(t, conn, texts)
 	if _, err := conn.Exec(t.Context(), `create schema checked`); err != nil {
+		t.Fatal(err)
+	}
+	look := schematest.Connect(t, url) // past what is planted
+	if _, err := look.Exec(t.Context(), `set search_path = ''`); err != nil {
 		t.Fatal(err)
 	}
 	parsed := 0
@@ -197,7 +285,7 @@ func TestNoStatementCallsWhatIsPlanted(t *testing.T) {
 			return fmt.Sprintf("$%d", slices.Index(numbers, name)+1)
 		}), "ebb")
 		text = strings.ReplaceAll(text, "%d", "1")
-		if err := callsOnlyOwn(t.Context(), conn, text); err != nil {
+		if err := callsOnlyOwn(t.Context(), conn, look, text); err != nil {
 			t.Errorf("%s: %v", s.where, err)
 		}
 	}
@@ -207,7 +295,7 @@ func TestNoStatementCallsWhatIsPlanted(t *testing.T) {
 }
 
 // callsOnlyOwn fails where a statement calls what stands in the schema public, or where that makes it mean nothing any more.
-func callsOnlyOwn(ctx context.Context, conn *pgx.Conn, text string) error {
+func callsOnlyOwn(ctx context.Context, conn, look *pgx.Conn, text string) error {
 	prepared, err := conn.Prepare(ctx, "", text)
 	if err != nil {
 		return err
@@ -215,7 +303,7 @@ func callsOnlyOwn(ctx context.Context, conn *pgx.Conn, text string) error {
 	var types []string
 	for _, oid := range prepared.ParamOIDs {
 		var name string
-		if err := conn.QueryRow(ctx, `select $1::oid::regtype::text`, oid).Scan(&name); err != nil {
+		if err := look.QueryRow(ctx, `select $1::oid::regtype::text`, oid).Scan(&name); err != nil {
 			return err
 		}
 		types = append(types, name)
@@ -225,10 +313,11 @@ func callsOnlyOwn(ctx context.Context, conn *pgx.Conn, text string) error {
 	if err != nil {
 		return err
 	}
-	rows, _ := conn.Query(ctx, `select pg_describe_object(refclassid, refobjid, refobjsubid) from pg_depend
+	// Not prepared: the function's oid would be that of the first.
+	rows, _ := look.Query(ctx, `select pg_describe_object(refclassid, refobjid, refobjsubid) from pg_depend
 		where classid = 'pg_proc'::regclass and objid = 'checked.statement'::regproc
 		  and (refclassid = 'pg_proc'::regclass and refobjid in (select oid from pg_proc where pronamespace = 'public'::regnamespace)
-		    or refclassid = 'pg_operator'::regclass and refobjid in (select oid from pg_operator where oprnamespace = 'public'::regnamespace))`)
+		    or refclassid = 'pg_operator'::regclass and refobjid in (select oid from pg_operator where oprnamespace = 'public'::regnamespace))`, pgx.QueryExecModeExec)
 	calls, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err == nil && len(calls) > 0 {
 		err = fmt.Errorf("it calls %s: give both sides the exact types of Postgres' own, or write operator(pg_catalog....)", strings.Join(calls, ", "))

@@ -63,7 +63,8 @@ type statusJSON struct {
 	Version   int         `json:"version"`
 	At        time.Time   `json:"at"`
 	Queues    []queueJSON `json:"queues"`
-	Unhandled []string    `json:"unhandled"` // queues with due jobs and no handler in this environment, where it has any
+	More      int         `json:"more_queues"` // that are left out
+	Unhandled []string    `json:"unhandled"`   // queues with due jobs and no handler in this environment, where it has any
 	Runs      []runJSON   `json:"runs"`
 	Vacuum    vacuumJSON  `json:"vacuum"`
 	SkewS     float64     `json:"clock_skew_seconds"` // the database's clock is ahead of this machine's; 0 where that is not certain
@@ -104,7 +105,7 @@ type runJSON struct {
 // statusReport puts together what the database and the environment say. Queues that are configured are in it even if
 // there are no jobs.
 func statusReport(schema string, s jobs.Status, handled []queue) statusJSON {
-	r := statusJSON{Schema: schema, Version: s.Version, At: s.At.UTC(), Queues: []queueJSON{}, Unhandled: []string{}, Runs: []runJSON{}}
+	r := statusJSON{Schema: schema, Version: s.Version, At: s.At.UTC(), More: s.More, Queues: []queueJSON{}, Unhandled: []string{}, Runs: []runJSON{}}
 	has := func(name string) bool {
 		return slices.ContainsFunc(handled, func(q queue) bool { return q.Name == name })
 	}
@@ -161,6 +162,9 @@ func (r statusJSON) print(out io.Writer) error {
 		if err := w.Flush(); err != nil {
 			return err
 		}
+	}
+	if r.More > 0 {
+		fmt.Fprintf(out, "and %d more queues; those above have been there longest\n", r.More)
 	}
 	for i, name := range r.Unhandled {
 		if i == 0 {

@@ -29,6 +29,7 @@ func History(ctx context.Context, conn *pgx.Conn, schema string, most int) (runs
 	}
 	var b pgx.Batch
 	b.Queue(limits)
+	b.Queue(pathStatement).QueryRow(trusted)
 	b.Queue(in(`select version from {schema}.jobs_version`)).QueryRow(func(row pgx.Row) error {
 		if err := row.Scan(&version); !errors.Is(err, pgx.ErrNoRows) {
 			return err

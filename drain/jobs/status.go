@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 //go:embed status.sql
@@ -16,6 +17,9 @@ var statusStatement string
 //go:embed runs.sql
 var runsStatement string
 
+//go:embed path.sql
+var pathStatement string
+
 // limits keep a look at the queues from waiting for a lock, or from reading for ever.
 const limits = `select pg_catalog.set_config('lock_timeout', '3s', true), pg_catalog.set_config('statement_timeout', '30s', true)`
 
@@ -23,18 +27,22 @@ const limits = `select pg_catalog.set_config('lock_timeout', '3s', true), pg_cat
 type Status struct {
 	At      time.Time // by the database's clock
 	Version int       // of the schema
-	Queues  []Queue   // those with jobs, by name
+	Queues  []Queue   // those with jobs; of more than 1,000 those that have been there longest
+	More    int       // how many others there are
 	Runs    []Run     // the latest first
 	Horizon Horizon
 	Skew    Skew
 }
+
+// mostQueues bounds the answer: whoever may insert may make any number of queues.
+const mostQueues = 1000
 
 // A Queue is the number of a queue's jobs in each state, every job in one of them. Expired jobs are running ones whose
 // lease ran out: the next run takes them back.
 type Queue struct {
 	Name                                           string
 	Due, Scheduled, Running, Expired, Done, Failed int64
-	// OldestDueAt is RFC 3339 in UTC, or -infinity; nil where nothing is due.
+	// OldestDueAt is RFC 3339 in UTC, with BC after it where that is so, or -infinity; nil where nothing is due.
 	OldestDueAt *string
 	// OldestDue is how long the oldest due job has been due; nil where nothing is, or since ever.
 	OldestDue *time.Duration
@@ -60,14 +68,16 @@ func Look(ctx context.Context, conn *pgx.Conn, schema string, runs int) (Status,
 	var first, last time.Time
 	b.Queue(clock).QueryRow(func(row pgx.Row) error { return row.Scan(&first) })
 	b.Queue(limits)
+	b.Queue(pathStatement).QueryRow(trusted)
 	b.Queue(in(`select version, pg_catalog.now() from {schema}.jobs_version`)).QueryRow(func(row pgx.Row) error {
 		if err := row.Scan(&s.Version, &s.At); !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
 		return nil
 	})
-	b.Queue(in(statusStatement)).Query(func(rows pgx.Rows) (err error) {
-		s.Queues, err = pgx.CollectRows(rows, scanQueue)
+	b.Queue(in(statusStatement), pgx.StrictNamedArgs{"most": mostQueues}).Query(func(rows pgx.Rows) (err error) {
+		s.Queues, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Queue, error) { return scanQueue(row, &s.More) })
+		s.More -= len(s.Queues)
 		return err
 	})
 	b.Queue(in(runsStatement), pgx.StrictNamedArgs{"most": runs}).Query(func(rows pgx.Rows) (err error) {
@@ -85,10 +95,20 @@ func Look(ctx context.Context, conn *pgx.Conn, schema string, runs int) (Status,
 	return s, err
 }
 
-func scanQueue(row pgx.CollectableRow) (Queue, error) {
+// trusted reads the answer to path.sql.
+func trusted(row pgx.Row) error {
+	err := row.Scan(nil)
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == "22012" { // division_by_zero
+		return errors.New("others may create functions in a schema that the search_path names before pg_catalog, and they would be called in place of Postgres' own; leave pg_catalog out of it, so that it comes first: ALTER ROLE ... SET search_path = ...")
+	}
+	return err
+}
+
+func scanQueue(row pgx.CollectableRow, all *int) (Queue, error) {
 	var q Queue
 	var seconds *float64
-	err := row.Scan(&q.Name, &q.Due, &q.Scheduled, &q.Running, &q.Expired, &q.Done, &q.Failed, &q.OldestDueAt, &seconds)
+	err := row.Scan(&q.Name, &q.Due, &q.Scheduled, &q.Running, &q.Expired, &q.Done, &q.Failed, &q.OldestDueAt, &seconds, all)
 	if seconds != nil {
 		// A duration ends at 292 years, a date in Postgres does not.
 		d := time.Duration(min(*seconds, 9e9)) * time.Second

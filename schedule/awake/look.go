@@ -10,14 +10,19 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 //go:embed look.sql
 var lookStatement string
+
+//go:embed path.sql
+var pathStatement string
 
 // A Snapshot is what there is at one moment, by the database's clock. The session that looked is not in it.
 type Snapshot struct {
@@ -68,6 +73,7 @@ func Look(ctx context.Context, conn *pgx.Conn) (Snapshot, error) {
 	var text string
 	var b pgx.Batch
 	b.Queue(`select pg_catalog.set_config('lock_timeout', '3s', true), pg_catalog.set_config('statement_timeout', '30s', true)`)
+	b.Queue(pathStatement).QueryRow(trusted)
 	b.Queue(lookStatement).QueryRow(func(row pgx.Row) error { return row.Scan(&text) })
 	if err := conn.SendBatch(ctx, &b).Close(); err != nil {
 		return Snapshot{}, err
@@ -77,4 +83,14 @@ func Look(ctx context.Context, conn *pgx.Conn) (Snapshot, error) {
 		return Snapshot{}, fmt.Errorf("read the server's sessions: %w", err)
 	}
 	return s, nil
+}
+
+// trusted reads the answer to path.sql.
+func trusted(row pgx.Row) error {
+	err := row.Scan(nil)
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == "22012" { // division_by_zero
+		return errors.New("others may create functions in a schema that the search_path names before pg_catalog, and they would be called in place of Postgres' own; leave pg_catalog out of it, so that it comes first: ALTER ROLE ... SET search_path = ...")
+	}
+	return err
 }
