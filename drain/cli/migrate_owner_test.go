@@ -9,7 +9,7 @@ import (
 
 // A table of another role's is adopted only by who names that role: what it has put on the table runs with every job.
 func TestAdoptAnothersTable(t *testing.T) {
-	ada := planterRole(t)
+	ada := roleName(t)
 	url := schematest.Empty(t)
 	db := schematest.Connect(t, url)
 	do(t, db, `create role `+ada+`; grant all on schema public to `+ada+`; set role `+ada)

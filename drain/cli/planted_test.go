@@ -178,27 +178,27 @@ begin
     end loop;
 end $$`
 
-// planterRole is a role's name, to be made by the test.
-func planterRole(t *testing.T) string {
+// roleName is the name of a role that the test makes, and that goes with the test.
+func roleName(t *testing.T) string {
 	t.Helper()
-	planter := "planter_" + strings.ToLower(rand.Text())
-	t.Cleanup(func() { // after the database is gone, and what is his with it
+	name := "role_" + strings.ToLower(rand.Text())
+	t.Cleanup(func() { // after the database is gone, and what it owns with it
 		server, err := pgx.Connect(context.Background(), schematest.Server(t))
 		if err == nil {
 			defer server.Close(context.Background())
-			_, err = server.Exec(context.Background(), `drop role if exists `+planter)
+			_, err = server.Exec(context.Background(), `drop role if exists `+name)
 		}
 		if err != nil {
 			t.Error(err)
 		}
 	})
-	return planter
+	return name
 }
 
 // Where somebody planted them, whose role may create in a schema on a superuser's search_path and no more, the superuser
 // migrates, adopts, enqueues, drains and looks, and runs nothing of his.
 func TestNothingPlantedRuns(t *testing.T) {
-	planter := planterRole(t)
+	planter := roleName(t)
 	url := schematest.Empty(t)
 	db := schematest.Connect(t, url) // past what is planted
 	do(t, db, `set search_path = ''`)
@@ -228,7 +228,7 @@ func TestNothingPlantedRuns(t *testing.T) {
 // A search_path on which others may create something before pg_catalog is refused by every command that would call it, and
 // one on which nobody else may is not.
 func TestPathBeforePostgresOwn(t *testing.T) {
-	planter := planterRole(t)
+	planter := roleName(t)
 	url := schematest.New(t)
 	db := schematest.Connect(t, url)
 	do(t, db, `create role `+planter)

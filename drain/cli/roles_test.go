@@ -60,7 +60,7 @@ func everyEnding(t *testing.T, db *pgx.Conn, producer, drainer string) {
 
 // The README's grants are enough for all that the roles do, and allow them nothing else.
 func TestTheLeastRights(t *testing.T) {
-	producer, drainer := planterRole(t), planterRole(t)
+	producer, drainer := roleName(t), roleName(t)
 	database := schematest.New(t)
 	db := schematest.Connect(t, database)
 	_, grants, _ := strings.Cut(readREADME(t), "GRANT USAGE ON SCHEMA ebb TO producer, drainer;")
