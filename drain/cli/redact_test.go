@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed829e008e/ebb/drain"
 	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
@@ -86,6 +87,19 @@ func TestUserThatIsNotUTF8(t *testing.T) {
 		got := setup{env: map[string]string{"DATABASE_URL": "postgres://" + user + ":p@" + echoing(t, "28P01") + "/jobs?sslmode=disable"}}.ebb("status")
 		if got.status != failed || strings.Contains(got.stderr, "panic") {
 			t.Errorf("%s: exit %d, %s", user, got.status, got.stderr)
+		}
+	}
+}
+
+// Nobody knows which part of a text that cannot be read is the secret.
+func TestUnreadableURLIsASecret(t *testing.T) {
+	var s drain.Secrets
+	for _, text := range []string{"k-" + secretLeft + " " + secretRight, "mysql://u@h/" + secretLeft} {
+		if _, err := (Config{secrets: &s}).parseURL("DATABASE_URL", text); err == nil {
+			t.Fatal(text)
+		}
+		if got := s.Redact("told " + text + "."); got != "told "+redacted+"." {
+			t.Error(got)
 		}
 	}
 }
