@@ -91,7 +91,7 @@ const (
 func TestREADMEShellHandler(t *testing.T) {
 	jq, err := exec.LookPath("jq")
 	if err != nil {
-		t.Skip("NOT TESTED, for there is no jq")
+		schematest.Missing(t, "jq", "there is no jq: install it")
 	}
 	const mailer = "#!/bin/sh\n{ echo \"$@\"; while read -r line; do echo \"$line\"; done; } >\"$OUT\"\n"
 	// What a tool is like that is there and does not work.
@@ -244,9 +244,12 @@ func send(_ context.Context, to string) error {
 }
 
 func TestREADMEStatements(t *testing.T) {
+	producer, drainer := roleName(t), roleName(t) // other databases of this server may have the README's
 	url := schematest.New(t)
 	db := schematest.Connect(t, url)
+	do(t, db, `create role `+producer+`; create role `+drainer)
 	for _, block := range blocks(t, "sql", "") {
+		block = strings.NewReplacer("producer", producer, "drainer", drainer).Replace(block)
 		if _, err := db.PgConn().Exec(t.Context(), block).ReadAll(); err != nil {
 			t.Errorf("%v in\n%s", err, block)
 		}
@@ -258,7 +261,7 @@ func TestREADMEStatements(t *testing.T) {
 func TestREADMECommands(t *testing.T) {
 	jq, err := exec.LookPath("jq")
 	if err != nil {
-		t.Skip("NOT TESTED, for there is no jq")
+		schematest.Missing(t, "jq", "there is no jq: install it")
 	}
 	e := newExample(t, "")
 	e.write("bin/ebb", "#!/bin/sh\nBE_EBB=yes exec '"+os.Args[0]+"' \"$@\"\n")

@@ -94,7 +94,7 @@ func (p *program) manifest(t target, by given, behind dash, f manifestFlags) err
 	job, mistakes := p.job(c, by, behind, f)
 	drained, wrong := c.drained(queues, behind, by.named())
 	mistakes = append(append(mistakes, wrong...), c.wrongBackoffs(p, queues)...)
-	if err == nil && t.name != "" {
+	if t.name != "" {
 		job.Program = programOf(drained, f.program)
 		for _, q := range drained {
 			if q.args != nil {

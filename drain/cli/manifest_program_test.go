@@ -52,7 +52,7 @@ func TestManifestRefusesWhatCannotStart(t *testing.T) {
 		handlers: []drain.Queue{{Name: "email", Handler: func(context.Context, drain.Job) error { return nil }}},
 	}
 	got := s.ebb("manifest", "systemd", "--program", "/root/jobs", "--pods", "3", "--image", " ", "--output", "")
-	for _, want := range []string{"--image is blank", "--output is blank", "--pods: systemd has none", "--program: /root/jobs is hidden",
+	for _, want := range []string{"--image is given but blank", "--output is given but blank", "--pods: systemd has none", "--program: /root/jobs is hidden",
 		"EBB_QUEUE_A_COMMAND: ./send-email is relative", "EBB_QUEUE_B_COMMAND: /home/ada/send-email is hidden"} {
 		if got.status != 78 || got.stdout != "" || strings.Count(got.stderr, "ebb: "+want) != 1 {
 			t.Errorf("exit %d, want %q: %s", got.status, want, got.stderr)
