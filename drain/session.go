@@ -26,6 +26,10 @@ var limitsStatement statement
 
 const readVersion statement = `select version from {schema}.jobs_version`
 
+// restful is how long a connection that rested is taken for alive without a look. A compute that paused meanwhile has
+// closed it, and an exchange that finds that out has to find out as well whether it was made.
+const restful = time.Second
+
 // A session is the one connection of a run to Postgres.
 type session struct {
 	config Config
@@ -37,6 +41,7 @@ type session struct {
 
 	lacks map[string]bool // queues whose names the database cannot hold; nil: not asked yet
 
+	usedAt      time.Time
 	connectTook time.Duration // the first time
 	exchanges   int
 }
@@ -46,6 +51,9 @@ func (s *session) proven() bool { return s.passed }
 func (s *session) traffic() (int, time.Duration) { return s.exchanges, s.connectTook }
 
 func (s *session) open(ctx context.Context) error {
+	if s.conn != nil && time.Since(s.usedAt) > restful && !s.isAlive() {
+		s.close()
+	}
 	if s.conn != nil && !s.conn.IsClosed() {
 		return nil
 	}
@@ -63,6 +71,14 @@ func (s *session) open(ctx context.Context) error {
 		s.connectTook = time.Since(began)
 	}
 	return nil
+}
+
+// isAlive says whether the server has not closed the connection, as far as can be told without asking it.
+func (s *session) isAlive() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	_, err := s.conn.PgConn().ReceiveMessage(ctx)
+	return err == nil || pgconn.Timeout(err)
 }
 
 // close waits for the server to close as well, but not for long: a compute may pause only once the session is gone, and
@@ -109,6 +125,7 @@ func (s *session) once(ctx context.Context, req request) (response, error) {
 	b.ask(req, &resp)
 	s.exchanges++
 	err := s.conn.SendBatch(ctx, &b.Batch).Close()
+	s.usedAt = time.Now()
 	switch {
 	case err != nil && !limited && isStatementTimeout(err): // the session's own, which the limits replace
 		err = hasty{reworded{brief(err) + "; raise the role's statement_timeout, which ends even the shortest statement", err}}
