@@ -95,6 +95,7 @@ type response struct {
 type exchanger struct {
 	db     database
 	config Config
+	jitter uint64 // percent by which waits between two tries vary
 }
 
 // exchange makes one exchange. connecting bounds the wait for a connection.
@@ -150,7 +151,7 @@ func (x *exchanger) report(req request, resp *response) {
 func (x *exchanger) repeat(ctx, connecting context.Context, req *request, tries int) (resp response) {
 	unanswered := false
 	var astray time.Time // since when every server that was found took no writes
-	err := again(ctx, answerTime+x.config.ConnectTimeout, func(ctx context.Context) error {
+	err := againWith(ctx, x.jitter, answerTime+x.config.ConnectTimeout, func(ctx context.Context) error {
 		if err := x.db.open(connecting); err != nil {
 			return err
 		}

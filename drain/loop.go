@@ -23,7 +23,8 @@ type wake struct {
 
 	ended   chan handlerEnd
 	answers chan response
-	over    chan struct{} // closed when the run no longer listens
+	over    chan struct{}             // closed when the run no longer listens
+	decided func(decision, time.Time) // sees every decision, in a simulation
 
 	handlers   context.Context // of all handlers
 	cancelAll  context.CancelCauseFunc
@@ -45,6 +46,9 @@ func (w *wake) drain() string {
 	for {
 		now := time.Now()
 		d := w.step(now)
+		if w.decided != nil {
+			w.decided(d, now)
+		}
 		if d.over != "" {
 			return d.over
 		}
