@@ -174,7 +174,9 @@ func (x *exchanger) repeat(ctx, connecting context.Context, req *request, tries 
 				return err
 			}
 			req.orphans = true // a claim may have been committed, and its answer lost
-			x.config.Log.Warn("connection lost, doing the exchange again", "error", brief(err))
+			if ctx.Err() == nil {
+				x.config.Log.Warn("connection lost, doing the exchange again", "error", brief(err))
+			}
 			return retry.RetryableError(err)
 		case passing, strained:
 			if tries > 0 {

@@ -53,7 +53,7 @@ func diagnoseTrouble(err error) trouble {
 	case isTLS(err), errors.As(err, new(*pgconn.ParseConfigError)):
 		return permanent
 	case errors.As(err, &netErr), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
-		errors.Is(err, net.ErrClosed), pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded),
+		errors.Is(err, net.ErrClosed), pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled),
 		strings.Contains(err.Error(), "conn closed"):
 		return cut
 	}
