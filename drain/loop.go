@@ -175,14 +175,16 @@ func (w *wake) end(e handlerEnd) {
 func (w *wake) send(req *request, now time.Time) {
 	req.run = w.run
 	w.state.send(req, now)
-	connecting := w.outer // nothing is lost yet where nothing is in flight: the wait for a connection ends with the signal
-	if w.holds() {
-		connecting = w.exchanges
-	}
 	ctx, cut := context.WithCancel(w.exchanges)
 	w.cutCurrent = cut
+	holds := w.holds()
 	go func() {
 		defer cut()
+		connecting, stop := context.WithCancelCause(ctx)
+		defer stop(nil)
+		if !holds { // nothing is lost yet: the wait for a connection ends with the signal, too
+			defer context.AfterFunc(w.outer, func() { stop(context.Cause(w.outer)) })()
+		}
 		w.answers <- w.exchanger.exchange(ctx, connecting, *req)
 	}()
 }
