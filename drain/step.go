@@ -230,6 +230,9 @@ func (s *state) plan(now time.Time, extend bool, starved []*task) (*request, tim
 		return nil, at
 	}
 	req := &request{settles: s.ready(now), extends: s.extensions(now, starved), claim: c, read: s.unread, inFlight: s.inFlight()}
+	if c != nil {
+		c.skip = slices.Concat(s.skip, req.inFlight)
+	}
 	req.orphans = s.orphans || len(req.extends) > 0
 	req.reap = s.reap && c != nil
 	req.linger = s.lingerFor(c)
