@@ -233,7 +233,7 @@ func (s *state) plan(now time.Time, extend bool, starved []*task) (*request, tim
 	if c != nil {
 		c.skip = slices.Concat(s.skip, req.inFlight)
 	}
-	req.orphans = s.orphans || len(req.extends) > 0
+	req.orphans, req.recount = s.orphans || len(req.extends) > 0, s.orphans
 	req.reap = s.reap && c != nil
 	req.linger = s.lingerFor(c)
 	return req, never
