@@ -70,16 +70,18 @@ type response struct {
 
 	settled  map[int64]outcome // of the settlements that are through; also where err is set
 	extended map[int64]standing
-	reaped   []reaped
-	claimed  []claimed
-	payload  []byte
-	orphans  []int64
-	suspects suspects
-	rows     map[int64]row
-	aloneDue bool
-	now      time.Time // of the database, when the connection was opened
-	next     *time.Duration
-	left     *left
+	// extendedFrom is from when the extended leases count; sent where it is zero.
+	extendedFrom time.Time
+	reaped       []reaped
+	claimed      []claimed
+	payload      []byte
+	orphans      []int64
+	suspects     suspects
+	rows         map[int64]row
+	aloneDue     bool
+	now          time.Time // of the database, when the connection was opened
+	next         *time.Duration
+	left         *left
 
 	// suppressed rows were chosen and then not changed, for a trigger took the change back.
 	suppressed []int64
@@ -102,9 +104,7 @@ type exchanger struct {
 func (x *exchanger) exchange(ctx, connecting context.Context, req request) response {
 	resp := x.repeat(ctx, connecting, &req, mostTries)
 	if resp.err != nil && ctx.Err() == nil && req.mayFailByRow(resp.err) {
-		unanswered := resp.unanswered
-		resp = x.rowByRow(ctx, connecting, req)
-		resp.unanswered = resp.unanswered || unanswered
+		resp = x.rowByRow(ctx, connecting, req, resp.unanswered)
 	}
 	if resp.err == nil {
 		x.report(req, &resp)

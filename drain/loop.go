@@ -153,7 +153,7 @@ func (w *wake) end(e handlerEnd) {
 		w.leave(t)
 	}
 	came := ending{e.err, t.cause}
-	if t.job.completion.tried { // the row decides, so something is to be written whatever the handler says
+	if t.completes() { // the row decides, so something is to be written whatever the handler says
 		came.err = cmp.Or(came.err, errors.New("completion was not committed"))
 		if errors.Is(came.cause, ErrLeaseLost) {
 			came.cause = nil
