@@ -15,7 +15,7 @@ func (w *wake) answer(resp response) {
 	w.underWay, w.cut = nil, false
 	w.lookAt, w.usedAt, w.connected = time.Time{}, time.Now(), true
 	w.takeSettled(asked.settles, &resp)
-	w.orphans = resp.err != nil && (w.orphans || resp.unanswered || len(resp.claimed) > 0)
+	w.orphans = resp.err != nil && (w.orphans || resp.unanswered || len(resp.claimed)+len(resp.reaped) > 0)
 	if resp.err != nil {
 		w.fail(resp.err)
 		w.observe()

@@ -25,7 +25,7 @@ const deadEntries = 5000
 type claim struct {
 	most  int
 	rooms []room  // in drain order
-	skip  []int64 // released by this run, or impossible to claim
+	skip  []int64 // released by this run, impossible to claim, or in flight: an operator may have queued it again
 	only  []int64 // nil: any
 	large bool    // a payload over maxPayloads may be claimed
 	alone alone
@@ -80,8 +80,7 @@ func (s *state) claim(now time.Time) *claim {
 	if kind == onlyAlone {
 		most = 1
 	}
-	return &claim{most: most, rooms: rooms, skip: slices.Concat(s.skip, s.lost, s.abandonedIDs()), alone: kind,
-		seek: s.seeksAlone(now), large: !s.holdsLarge()}
+	return &claim{most: most, rooms: rooms, alone: kind, seek: s.seeksAlone(now), large: !s.holdsLarge()}
 }
 
 // rooms are the queues that a claim may take from now, and how many jobs of each.

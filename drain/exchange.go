@@ -70,16 +70,18 @@ type response struct {
 
 	settled  map[int64]outcome // of the settlements that are through; also where err is set
 	extended map[int64]standing
-	reaped   []reaped
-	claimed  []claimed
-	payload  []byte
-	orphans  []int64
-	suspects suspects
-	rows     map[int64]row
-	aloneDue bool
-	now      time.Time // of the database, when the connection was opened
-	next     *time.Duration
-	left     *left
+	// extendedFrom is from when the extended leases count; sent where it is zero.
+	extendedFrom time.Time
+	reaped       []reaped
+	claimed      []claimed
+	payload      []byte
+	orphans      []int64
+	suspects     suspects
+	rows         map[int64]row
+	aloneDue     bool
+	now          time.Time // of the database, when the connection was opened
+	next         *time.Duration
+	left         *left
 
 	// suppressed rows were chosen and then not changed, for a trigger took the change back.
 	suppressed []int64
@@ -95,15 +97,14 @@ type response struct {
 type exchanger struct {
 	db     database
 	config Config
+	jitter uint64 // percent by which waits between two tries vary
 }
 
 // exchange makes one exchange. connecting bounds the wait for a connection.
 func (x *exchanger) exchange(ctx, connecting context.Context, req request) response {
 	resp := x.repeat(ctx, connecting, &req, mostTries)
 	if resp.err != nil && ctx.Err() == nil && req.mayFailByRow(resp.err) {
-		unanswered := resp.unanswered
-		resp = x.rowByRow(ctx, connecting, req)
-		resp.unanswered = resp.unanswered || unanswered
+		resp = x.rowByRow(ctx, connecting, req, resp.unanswered)
 	}
 	if resp.err == nil {
 		x.report(req, &resp)
@@ -150,7 +151,7 @@ func (x *exchanger) report(req request, resp *response) {
 func (x *exchanger) repeat(ctx, connecting context.Context, req *request, tries int) (resp response) {
 	unanswered := false
 	var astray time.Time // since when every server that was found took no writes
-	err := again(ctx, answerTime+x.config.ConnectTimeout, func(ctx context.Context) error {
+	err := againWith(ctx, x.jitter, answerTime+x.config.ConnectTimeout, func(ctx context.Context) error {
 		if err := x.db.open(connecting); err != nil {
 			return err
 		}
@@ -173,7 +174,9 @@ func (x *exchanger) repeat(ctx, connecting context.Context, req *request, tries 
 				return err
 			}
 			req.orphans = true // a claim may have been committed, and its answer lost
-			x.config.Log.Warn("connection lost, doing the exchange again", "error", brief(err))
+			if ctx.Err() == nil {
+				x.config.Log.Warn("connection lost, doing the exchange again", "error", brief(err))
+			}
 			return retry.RetryableError(err)
 		case passing, strained:
 			if tries > 0 {

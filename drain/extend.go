@@ -1,6 +1,7 @@
 package drain
 
 import (
+	"cmp"
 	_ "embed"
 	"time"
 
@@ -69,7 +70,7 @@ func (w *wake) takeExtended(resp *response) {
 	for _, t := range w.live() {
 		switch resp.extended[t.job.ID] {
 		case extended:
-			t.leased, t.lease = resp.sent, w.config.lease(&t.queue.Queue)
+			t.leased, t.lease = cmp.Or(resp.extendedFrom, resp.sent), w.config.lease(&t.queue.Queue)
 			if t.expiry != nil {
 				t.expiry.Reset(time.Until(t.leaseEnd()))
 			}

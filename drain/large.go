@@ -19,7 +19,7 @@ func (s *state) holdsLarge() bool {
 
 // takeRead takes a payload in. A job that is no longer this run's is lost.
 func (w *wake) takeRead(t *task, resp *response) {
-	if t == nil {
+	if t == nil || w.unread != t { // its extension in the same exchange found it lost
 		return
 	}
 	switch {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 )
 
@@ -23,7 +22,8 @@ type wake struct {
 
 	ended   chan handlerEnd
 	answers chan response
-	over    chan struct{} // closed when the run no longer listens
+	over    chan struct{}             // closed when the run no longer listens
+	decided func(decision, time.Time) // sees every decision, in a simulation
 
 	claiming   context.Context // of the wait for a connection where nothing is in flight: ends when the run is to stop
 	endClaims  context.CancelFunc
@@ -47,6 +47,9 @@ func (w *wake) drain() string {
 	for {
 		now := time.Now()
 		d := w.step(now)
+		if w.decided != nil {
+			w.decided(d, now)
+		}
 		if d.over != "" {
 			return d.over
 		}
@@ -151,7 +154,7 @@ func (w *wake) end(e handlerEnd) {
 		w.leave(t)
 	}
 	came := ending{e.err, t.cause}
-	if t.job.completion.tried { // the row decides, so something is to be written whatever the handler says
+	if t.completes() { // the row decides, so something is to be written whatever the handler says
 		came.err = cmp.Or(came.err, errors.New("completion was not committed"))
 		if errors.Is(came.cause, ErrLeaseLost) {
 			came.cause = nil
@@ -173,50 +176,16 @@ func (w *wake) end(e handlerEnd) {
 func (w *wake) send(req *request, now time.Time) {
 	req.run = w.run
 	w.state.send(req, now)
-	connecting := w.claiming
-	if w.holds() {
-		connecting = w.exchanges
-	}
 	ctx, cut := context.WithCancel(w.exchanges)
 	w.cutCurrent = cut
+	holds := w.holds()
 	go func() {
 		defer cut()
+		connecting, stop := context.WithCancelCause(ctx)
+		defer stop(nil)
+		if !holds { // nothing is lost yet: the wait for a connection ends when the run is to stop
+			defer context.AfterFunc(w.claiming, func() { stop(context.Cause(w.claiming)) })()
+		}
 		w.answers <- w.exchanger.exchange(ctx, connecting, *req)
 	}()
-}
-
-// learn draws a queue's conclusions from its handler's answer.
-func (w *wake) learn(t *task, err error) {
-	q, v := t.queue, verdictOf(err)
-	switch {
-	case v != nil && v.kind == verdictSuspend:
-		if !q.suspended {
-			w.config.Log.Warn("the handler suspended its queue for this run", "queue", q.Name, "id", t.job.ID, "error", storable(errorText(v)))
-		}
-		q.suspended = true
-		w.report.Suspended = with(w.report.Suspended, q.Name)
-	case v != nil && v.kind == verdictMisconfigured:
-		if q.wrong != 0 && q.wrong != t.job.ID && !q.suspended {
-			q.suspended = true
-			w.config.Log.Error("two jobs in a row say that the handler is misconfigured: the queue stops for this run", "queue", q.Name)
-		}
-		q.wrong = t.job.ID
-		w.report.Misconfigured = with(w.report.Misconfigured, q.Name)
-		return
-	case v != nil && v.kind == verdictNotStarted:
-		if !q.suspended {
-			w.config.Log.Error("the handler could not be started: this queue stops for this run and its jobs are given back",
-				"queue", q.Name, "id", t.job.ID, "error", storable(errorText(v)))
-		}
-		q.suspended = true
-		w.report.Misconfigured = with(w.report.Misconfigured, q.Name)
-	}
-	q.wrong = 0
-}
-
-func with(names []string, name string) []string {
-	if i, found := slices.BinarySearch(names, name); !found {
-		return slices.Insert(slices.Clone(names), i, name) // a report that was handed out keeps its own
-	}
-	return names
 }

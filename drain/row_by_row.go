@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -43,21 +44,20 @@ func (b *batch) suspects(c claim, to *suspects) {
 
 // rowByRow makes an exchange that one of its rows makes fail: every settlement in an exchange of its own, then every
 // extension, then the rest, and where that fails too, every reap and claim in one of its own. A row that fails alone is
-// left as it is, named in the log, and skipped by this run.
-func (x *exchanger) rowByRow(ctx, connecting context.Context, req request) (resp response) {
-	settled, extended := map[int64]outcome{}, map[int64]standing{}
-	resp.err = x.settleRowByRow(ctx, connecting, req, settled)
-	if resp.err == nil {
-		resp.err = x.extendRowByRow(ctx, connecting, req, extended)
+// left as it is, named in the log, and skipped by this run. unanswered says whether a try before had no answer.
+func (x *exchanger) rowByRow(ctx, connecting context.Context, req request, unanswered bool) (resp response) {
+	settled, extended, began := map[int64]outcome{}, map[int64]standing{}, time.Now()
+	unanswered, err := x.settleRowByRow(ctx, connecting, req, unanswered, settled)
+	if err == nil {
+		err = x.extendRowByRow(ctx, connecting, req, extended)
 	}
-	if resp.err != nil {
-		resp.settled = settled
-		return resp
+	if err != nil {
+		return response{err: err, settled: settled, unanswered: unanswered}
 	}
 	if req.settles, req.extends = nil, nil; req.hasRest() {
 		resp = x.restRowByRow(ctx, connecting, req)
 	}
-	resp.settled, resp.extended = settled, extended
+	resp.settled, resp.extended, resp.extendedFrom, resp.unanswered = settled, extended, began, resp.unanswered || unanswered
 	return resp
 }
 
@@ -101,7 +101,8 @@ func alike(n int, errs []error) bool {
 	return len(errs) == n && len(codes) == 1
 }
 
-func (x *exchanger) settleRowByRow(ctx, connecting context.Context, req request, settled map[int64]outcome) error {
+// settleRowByRow settles one job an exchange. It says whether some try had no answer, this one's or one before.
+func (x *exchanger) settleRowByRow(ctx, connecting context.Context, req request, unanswered bool, settled map[int64]outcome) (_ bool, err error) {
 	tasks := map[int64]*task{}
 	var rows []int64
 	for _, t := range req.settles {
@@ -109,15 +110,19 @@ func (x *exchanger) settleRowByRow(ctx, connecting context.Context, req request,
 		rows = append(rows, t.job.ID)
 	}
 	waits := 0
-	return each(rows, func(id int64) error {
+	err = each(rows, func(id int64) error {
 		if settled[id] = stuck; waits == sample { // whatever these wait for, the others would as well
 			return nil
 		}
 		one := req.part()
 		one.settles = []*task{tasks[id]}
 		resp := x.repeat(ctx, connecting, &one, 1)
-		if diagnoseTrouble(resp.err) == passing && !isTableLock(resp.err) { // a lock that a trigger waits for
+		unanswered = unanswered || resp.unanswered
+		switch trouble := diagnoseTrouble(resp.err); {
+		case trouble == passing && !isTableLock(resp.err): // a lock that a trigger waits for
 			waits++
+			return nil
+		case trouble == rowTrouble && unanswered: // a try whose answer was lost may have settled it
 			return nil
 		}
 		delete(settled, id)
@@ -134,6 +139,7 @@ func (x *exchanger) settleRowByRow(ctx, connecting context.Context, req request,
 			"id", id, "attempt", tasks[id].job.Attempt, "error", brief(err))
 		settled[id] = unsettleable
 	})
+	return unanswered, err
 }
 
 // extendRowByRow extends leases one an exchange. What cannot be extended now is asked for again, as if it were locked.
@@ -187,7 +193,9 @@ func (x *exchanger) restRowByRow(ctx, connecting context.Context, req request) r
 		req.orphans = false
 	}
 	if req.claim != nil {
-		return x.claimRowByRow(ctx, connecting, req)
+		all := x.claimRowByRow(ctx, connecting, req)
+		all.unanswered = all.unanswered || resp.unanswered
+		return all
 	}
 	if req.read == nil {
 		return x.repeat(ctx, connecting, &req, 1)
@@ -212,12 +220,13 @@ func (x *exchanger) claimRowByRow(ctx, connecting context.Context, req request) 
 			of.inFlight = append(of.inFlight, c.job.ID)
 		}
 		resp := x.repeat(ctx, connecting, &of, mostTries)
+		all.unanswered = all.unanswered || resp.unanswered
 		if resp.err != nil {
 			return resp.err
 		}
 		through++
 		all.reaped, all.claimed = append(all.reaped, resp.reaped...), append(all.claimed, resp.claimed...)
-		all.suppressed, all.unanswered = append(all.suppressed, resp.suppressed...), all.unanswered || resp.unanswered
+		all.suppressed = append(all.suppressed, resp.suppressed...)
 		return nil
 	}
 	failed := func(id int64, err error) { // locked rows are skipped: what waits for a lock is no row's fault

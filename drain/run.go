@@ -35,20 +35,27 @@ func Run(ctx context.Context, config Config) (Report, error) {
 		return report, err
 	}
 	config = config.WithDefaults()
-	end := config.Started.Add(config.MaxRuntime)
+	return newWake(ctx, config, report, exchanger{&session{config: config}, config, jitter}).toEnd()
+}
 
+// newWake makes a run that a checked configuration with its defaults wants, over any database.
+func newWake(ctx context.Context, config Config, report Report, over exchanger) *wake {
 	lasting := context.WithoutCancel(ctx)
-	handlers, cancelAll := context.WithCancelCause(lasting)
-	defer cancelAll(nil)
-	exchanges, cutAll := context.WithCancel(lasting)
-	defer cutAll()
-	claiming, endClaims := context.WithCancel(ctx)
-	defer endClaims()
 	w := &wake{
-		state: newState(config, end), exchanger: exchanger{&session{config: config}, config}, outer: ctx, run: report.Run, report: report,
+		state: newState(config, config.Started.Add(config.MaxRuntime)), exchanger: over, outer: ctx, run: report.Run, report: report,
 		reaped: map[int64]bool{}, ended: make(chan handlerEnd), answers: make(chan response, 1), over: make(chan struct{}),
-		claiming: claiming, endClaims: endClaims, handlers: handlers, cancelAll: cancelAll, exchanges: exchanges, cutAll: cutAll,
 	}
+	w.handlers, w.cancelAll = context.WithCancelCause(lasting)
+	w.exchanges, w.cutAll = context.WithCancel(lasting)
+	w.claiming, w.endClaims = context.WithCancel(ctx)
+	return w
+}
+
+// toEnd is the whole run.
+func (w *wake) toEnd() (Report, error) {
+	defer w.cancelAll(nil)
+	defer w.cutAll()
+	defer w.endClaims()
 	defer w.exchanger.db.close()
 	w.observe()
 	w.conclude(w.drain())

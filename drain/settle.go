@@ -79,11 +79,12 @@ func (s *state) stillLocked(now time.Time) (n int) {
 func (w *wake) takeSettled(asked []*task, resp *response) {
 	now, settled := time.Now(), false
 	for _, t := range asked {
+		open := now.Before(t.leaseEnd()) || resp.unanswered || t.completes() // it may be settled already
 		switch o := resp.settled[t.job.ID]; {
-		case o == stuck && now.Before(t.leaseEnd()):
+		case o == stuck && open:
 			t.askAt = now.Add(askAgain)
 			w.locked = append(w.locked, t)
-		case o == 0 && isTableLock(resp.err) && !now.Before(t.leaseEnd()):
+		case o == 0 && isTableLock(resp.err) && !open:
 			w.count(t, stuck)
 		case o == 0:
 			w.settleSoon(t)

@@ -230,7 +230,10 @@ func (s *state) plan(now time.Time, extend bool, starved []*task) (*request, tim
 		return nil, at
 	}
 	req := &request{settles: s.ready(now), extends: s.extensions(now, starved), claim: c, read: s.unread, inFlight: s.inFlight()}
-	req.orphans = s.orphans || len(req.extends) > 0
+	if c != nil {
+		c.skip = slices.Concat(s.skip, req.inFlight)
+	}
+	req.orphans, req.recount = s.orphans || len(req.extends) > 0, s.orphans
 	req.reap = s.reap && c != nil
 	req.linger = s.lingerFor(c)
 	return req, never

@@ -31,6 +31,9 @@ type task struct {
 
 func (t *task) leaseEnd() time.Time { return t.leased.Add(t.lease) }
 
+// completes says whether the handler tried to complete the job in its own transaction, so that its row decides.
+func (t *task) completes() bool { return t.job.completion != nil && t.job.completion.tried }
+
 // A queue is a configured queue and what this run knows of it.
 type queue struct {
 	Queue

@@ -53,7 +53,7 @@ func diagnoseTrouble(err error) trouble {
 	case isTLS(err), errors.As(err, new(*pgconn.ParseConfigError)):
 		return permanent
 	case errors.As(err, &netErr), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
-		errors.Is(err, net.ErrClosed), pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded),
+		errors.Is(err, net.ErrClosed), pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled),
 		strings.Contains(err.Error(), "conn closed"):
 		return cut
 	}
@@ -123,8 +123,15 @@ func isTLS(err error) bool {
 // marks what may be tried again with retry.RetryableError. What comes back is f's last error that says more than that
 // time ran out, not the error of the clock or of the context.
 func again(ctx context.Context, patience time.Duration, f func(ctx context.Context) error) error {
+	return againWith(ctx, jitter, patience, f)
+}
+
+// jitter is by how many percent the waits between two tries vary, so that runs that failed together do not try together.
+const jitter = 20
+
+func againWith(ctx context.Context, jitter uint64, patience time.Duration, f func(ctx context.Context) error) error {
 	waits := retry.WithMaxDuration(patience, retry.WithCappedDuration(2*time.Second,
-		retry.WithJitterPercent(20, retry.NewExponential(100*time.Millisecond))))
+		retry.WithJitterPercent(jitter, retry.NewExponential(100*time.Millisecond))))
 	var last error
 	err := retry.Do(ctx, waits, func(ctx context.Context) error {
 		err := f(ctx)
