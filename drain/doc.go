@@ -39,7 +39,8 @@
 // so that a run which lost its lease changes nothing.
 //
 // A run is a row of exchanges, each one round trip and one transaction, over one connection that is let go when it is not
-// needed. A finished job is settled in the exchange that claims the next ones:
+// needed. What is in flight and the time give a decision, and one goroutine acts on it. A finished job is settled in the
+// exchange that claims the next ones:
 //
 //	reap, claim ─▶ work ─▶ settle, claim ─▶ work ─▶ ... ─▶ settle, claim: nothing ─▶ look, record ─▶ close
 //
@@ -53,6 +54,7 @@
 //	short of something                        given back                                due as before
 //	job timeout                               counts                                    by backoff, as any failure
 //	process gone, reaped                      counts; lost + 1                          due as before
+//	could not be started (NotStarted)         given back                                due as before
 //
 // A job that was lost twice, or once with its last attempt next, runs with nothing else in flight.
 package drain
