@@ -192,7 +192,7 @@ func (s *session) diagnose(ctx context.Context) error {
 	schema := s.config.Schema
 	var pg *pgconn.PgError
 	if err := s.query(ctx, pathStatement, nil, nil); errors.As(err, &pg) && pg.Code == "22012" { // division_by_zero
-		return refuse("%s", "others may create functions in a schema that the search_path names before pg_catalog, and they would be called in place of Postgres' own; leave pg_catalog out of it, so that it comes first: ALTER ROLE ... SET search_path = ...")
+		return refuse("%s", "others may create functions in a schema that the search_path names before pg_catalog, and they would be called in place of Postgres' own; leave pg_catalog out of it, so that it comes first: ALTER ROLE ... SET search_path = public, for example")
 	} else if err != nil {
 		return err
 	}

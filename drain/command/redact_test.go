@@ -12,7 +12,6 @@ import (
 	"github.com/seed829e008e/ebb/drain"
 )
 
-func same(text string) string { return text }
 
 const aSecret = "Zqxvjk-Wzqkuq"
 

@@ -100,7 +100,7 @@ func trusted(row pgx.Row) error {
 	err := row.Scan(nil)
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == "22012" { // division_by_zero
-		return errors.New("others may create functions in a schema that the search_path names before pg_catalog, and they would be called in place of Postgres' own; leave pg_catalog out of it, so that it comes first: ALTER ROLE ... SET search_path = ...")
+		return errors.New("others may create functions in a schema that the search_path names before pg_catalog, and they would be called in place of Postgres' own; leave pg_catalog out of it, so that it comes first: ALTER ROLE ... SET search_path = public, for example")
 	}
 	return err
 }
