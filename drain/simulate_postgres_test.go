@@ -132,7 +132,7 @@ func (p *simPostgres) begin(sim *simulation) simServer {
 	virtual := time.Now()
 	p.outside(func() {
 		p.exec(`truncate ebb.jobs, ebb.jobs_runs`)
-		p.behind = virtual.Sub(time.Now())
+		p.behind = time.Until(virtual)
 		for _, r := range sim.rows {
 			var until *time.Time
 			if !r.lockedUntil.IsZero() {
@@ -171,7 +171,7 @@ func (p *simPostgres) execute(run int, req request, isNew bool) (resp response, 
 
 // age moves all times in the table, so that they are as far from the server's time as they are from the virtual one.
 func (p *simPostgres) age(virtual time.Time) {
-	behind := virtual.Sub(time.Now())
+	behind := time.Until(virtual)
 	shift := (p.behind - behind).Microseconds()
 	p.exec(`update ebb.jobs set run_at = run_at + $1::bigint * interval '1 microsecond', locked_until = locked_until + $1 * interval '1 microsecond'
 		where status in ('queued', 'running')`, shift)
