@@ -14,7 +14,7 @@ import (
 type simDatabase struct {
 	sim    *simulation
 	run    *simRun
-	signal context.CancelFunc
+	signal func()
 
 	isOpen    bool
 	isNew     bool // nothing was asked on this connection yet
@@ -63,7 +63,9 @@ func (db *simDatabase) open(ctx context.Context) error {
 		}
 		return reworded{"database out of reach", io.ErrUnexpectedEOF}
 	}
+	db.sim.mu.Lock()
 	db.isOpen, db.isNew = true, true
+	db.sim.mu.Unlock()
 	if db.connect == 0 {
 		db.connect = time.Since(began)
 	}
@@ -80,7 +82,7 @@ func (db *simDatabase) do(ctx context.Context, req request) (response, error) {
 	f := db.run.faults[min(n, len(db.run.faults)-1)]
 	db.exchanges++
 	if n == db.run.signalIn {
-		time.AfterFunc(f.signal, func() { sim.note("%s: a signal in an exchange", db.run.name); db.signal() })
+		time.AfterFunc(f.signal, db.signal)
 	}
 	began := time.Now()
 	if f.before > 100*time.Millisecond {
@@ -182,7 +184,9 @@ func (db *simDatabase) meet(ctx context.Context, req request, f simFault) (respo
 
 // later commits what the client has given up.
 func (db *simDatabase) later(req request, after time.Duration) {
+	db.sim.mu.Lock()
 	db.late++
+	db.sim.mu.Unlock()
 	time.AfterFunc(after, func() {
 		if _, down := db.sim.in(db.sim.outages); !down {
 			db.sim.note("%s: committed late", db.run.name)

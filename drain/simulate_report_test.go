@@ -36,7 +36,10 @@ func (sim *simulation) judgeTimes(run *simRun) {
 	limit := w.deadline.Add(-run.config.Grace + run.config.ConnectTimeout)
 	limit = later(limit, w.deadline.Add(recordTime))
 	if w.stop.begun() {
-		limit = w.stop.endAt.Add(recordTime)
+		limit = earlier(w.stop.endAt, w.deadline).Add(recordTime)
+	}
+	if w.stop.reason == StoppedSignal && !run.signalled.IsZero() {
+		limit = earlier(limit, run.signalled.Add(min(run.config.Grace, run.config.Notice)+recordTime))
 	}
 	if run.ended.After(limit) {
 		sim.fault("%s: ends %v after its grace", run.name, run.ended.Sub(limit))
@@ -79,7 +82,7 @@ func (sim *simulation) judgeCounts(run *simRun) {
 		started += count(!a.started.IsZero())
 		heard += count(a.heard)
 		switch {
-		case !a.started.IsZero() && (a.returned.IsZero() || a.returned.After(run.ended)): // abandoned, whatever came of it
+		case slices.Contains(run.wake.abandonedIDs(), a.id): // whatever came of it after all
 		case a.ended == "complete":
 			is[completed]++
 		case a.ended == "settle":
@@ -118,7 +121,7 @@ func (sim *simulation) judgeCost(run *simRun) {
 		return
 	}
 	seconds := int(run.ended.Sub(simEpoch.Add(run.starts)) / time.Second)
-	if most := 100 + 20*len(sim.rows) + 8*seconds; r.Exchanges > most {
+	if most := 100 + 10*len(sim.rows) + 8*seconds; r.Exchanges > most {
 		sim.fault("%s: %d exchanges for %d rows in %d s", run.name, r.Exchanges, len(sim.rows), seconds)
 	}
 }

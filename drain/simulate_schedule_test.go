@@ -216,6 +216,11 @@ func newSimPlan(d simDice) simPlan {
 		}
 		p.faults = append(p.faults, f)
 	}
+	if d.chance(0.05) { // somebody takes the role's rights away
+		for i := d.IntN(20); i < len(p.faults); i++ {
+			p.faults[i].what = refusedForGood
+		}
+	}
 	if p.signalIn >= 0 && d.chance(0.5) {
 		f := &p.faults[p.signalIn]
 		f.what = pick(d, lostAnswer, lostBefore, noTrouble)

@@ -48,13 +48,14 @@ type simServer interface {
 // A simRun is one run in a simulation.
 type simRun struct {
 	simPlan
-	n      int
-	name   string
-	db     *simDatabase
-	wake   *wake
-	report Report
-	err    error
-	ended  time.Time
+	n         int
+	name      string
+	db        *simDatabase
+	wake      *wake
+	report    Report
+	err       error
+	ended     time.Time
+	signalled time.Time
 
 	steps, atOnce int
 	lastStep      time.Time
@@ -83,6 +84,8 @@ func simulate(t *testing.T, p *schedule, server func(*simulation) simServer, ver
 		for i, plan := range p.runs {
 			run := &simRun{simPlan: plan, n: i, name: fmt.Sprintf("run-%d", i+1), abandoned: map[int64]bool{}}
 			sim.runs = append(sim.runs, run)
+		}
+		for _, run := range sim.runs {
 			runs.Go(func() { sim.run(run) })
 		}
 		runs.Wait()
@@ -97,11 +100,24 @@ func simulate(t *testing.T, p *schedule, server func(*simulation) simServer, ver
 // run makes one run, from its start to its end.
 func (sim *simulation) run(run *simRun) {
 	time.Sleep(run.starts)
-	defer func() { run.ended = time.Now() }()
-	ctx, signal := context.WithCancel(context.Background())
-	defer signal()
+	defer func() {
+		sim.mu.Lock()
+		defer sim.mu.Unlock()
+		run.ended = time.Now()
+	}()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	signal := func() {
+		sim.mu.Lock()
+		defer sim.mu.Unlock()
+		sim.noteLocked("%s: a signal", run.name)
+		if run.signalled.IsZero() {
+			run.signalled = time.Now()
+		}
+		cancel()
+	}
 	if run.signal > 0 {
-		time.AfterFunc(run.signal, func() { sim.note("%s: a signal", run.name); signal() })
+		time.AfterFunc(run.signal, signal)
 	}
 	c := run.config
 	c.Log, c.Started = slog.New(slog.NewTextHandler(io.Discard, nil)), time.Now()
