@@ -12,7 +12,6 @@ import (
 	"github.com/seed829e008e/ebb/drain"
 )
 
-
 const aSecret = "Zqxvjk-Wzqkuq"
 
 func withoutIt(text string) string { return strings.ReplaceAll(text, aSecret, "[redacted]") }
