@@ -79,7 +79,11 @@ func (s *state) stillLocked(now time.Time) (n int) {
 func (w *wake) takeSettled(asked []*task, resp *response) {
 	now, settled := time.Now(), false
 	for _, t := range asked {
-		open := now.Before(t.leaseEnd()) || resp.unanswered || t.completes() // it may be settled already
+		end := t.leaseEnd()
+		if resp.unanswered || t.completes() { // it may be settled already
+			end = end.Add(answerTime)
+		}
+		open := now.Before(end)
 		switch o := resp.settled[t.job.ID]; {
 		case o == stuck && open:
 			t.askAt = now.Add(askAgain)

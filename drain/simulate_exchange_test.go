@@ -22,13 +22,15 @@ type simDatabase struct {
 	exchanges int
 	connect   time.Duration
 
-	lastTrouble time.Time // when the last exchange failed or was slow
-	committed   int       // exchanges that changed something or might have
-	late        int       // those committed after the client had given up
-	unheard     int       // those committed whose answer did not come
-	endLooks    int       // exchanges that failed while they looked for lost answers
-	lookedBack  bool      // the run tried to be recorded, or could not for what befell it at its end
-	afterCut    bool      // the last exchange had a claim, and was cut
+	lastTrouble time.Time     // when the last exchange failed or was slow
+	committed   int           // exchanges that changed something or might have
+	late        int           // those committed after the client had given up
+	unheard     int           // those committed whose answer did not come
+	timeouts    int           // exchanges that took longer than a statement may
+	seen        []*simAttempt // what the last exchange found in other hands
+	endLooks    int           // exchanges that failed while they looked for lost answers
+	lookedBack  bool          // the run tried to be recorded, or could not for what befell it at its end
+	afterCut    bool          // the last exchange had a claim, and was cut
 }
 
 func (db *simDatabase) proven() bool { return db.answered }
@@ -106,7 +108,7 @@ func (db *simDatabase) do(ctx context.Context, req request) (response, error) {
 	}
 	if err == nil {
 		db.answered = true
-		sim.heard(db.run, req, resp)
+		sim.heard(db.run, resp)
 	}
 	sim.note("%s: exchange %d over, %v", db.run.name, n, err)
 	return resp, err
@@ -157,6 +159,7 @@ func (db *simDatabase) meet(ctx context.Context, req request, f simFault) (respo
 	case refusedForGood:
 		return response{}, &pgconn.PgError{Code: "42501", Message: "permission denied"}
 	case tooLong:
+		db.timeouts++
 		db.trouble()
 		if !simSleep(ctx, 30*time.Second) {
 			return response{}, ctx.Err()
@@ -203,6 +206,9 @@ func (db *simDatabase) execute(req request, late bool) (response, error) {
 	resp, err := sim.server.execute(db.run.n, req, db.isNew)
 	if sim.late = false; err == nil {
 		db.committed++
+		if !late {
+			sim.looked(db.run, req)
+		}
 		db.isNew = db.isNew && late
 	}
 	return resp, err

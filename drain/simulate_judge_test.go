@@ -167,17 +167,25 @@ func (sim *simulation) judgeSettlement(a *simAttempt, c simChange, now time.Time
 }
 
 // heard takes in that a run has an answer.
-func (sim *simulation) heard(run *simRun, req request, resp response) {
+func (sim *simulation) heard(run *simRun, resp response) {
 	sim.mu.Lock()
 	defer sim.mu.Unlock()
-	for _, a := range sim.all {
-		if a.run == run && a.ended != "" && a.ended != "complete" && slices.Contains(req.lookup, a.id) {
-			a.told = true
-		}
+	for _, a := range run.db.seen {
+		a.told = true
 	}
 	for _, c := range resp.claimed {
 		if a := sim.attempts[simKey{run.name, c.job.ID, c.job.Attempt}]; a != nil {
 			a.heard = true
+		}
+	}
+}
+
+// looked takes in which rows a run is going to find in other hands, if the answer comes.
+func (sim *simulation) looked(run *simRun, req request) {
+	run.db.seen = nil
+	for _, a := range sim.all {
+		if a.run == run && a.ended != "" && a.ended != "complete" && slices.Contains(req.lookup, a.id) {
+			run.db.seen = append(run.db.seen, a)
 		}
 	}
 }

@@ -82,13 +82,13 @@ func (sim *simulation) judgeCounts(run *simRun) {
 		started += count(!a.started.IsZero())
 		heard += count(a.heard)
 		switch {
-		case slices.Contains(run.wake.abandonedIDs(), a.id): // whatever came of it after all
+		case slices.ContainsFunc(run.wake.abandoned, func(t *task) bool { return t.job.ID == a.id && t.job.Attempt == a.attempt }): // whatever came of it then
 		case a.ended == "complete":
 			is[completed]++
 		case a.ended == "settle":
 			is[a.counts]++
 		}
-		if sim.touched[a.id] || a.ended == "reap" && a.row.max == 1 || len(sim.runs) > 1 && db.unheard > 0 {
+		if sim.touched[a.id] || a.tried && db.timeouts > 0 || a.ended == "reap" && a.row.max == 1 || len(sim.runs) > 1 && db.unheard > 0 {
 			foul++
 		}
 	}
