@@ -22,7 +22,7 @@ const sample = 4
 type suspects struct{ expired, due []int64 }
 
 func (b *batch) suspects(c claim, to *suspects) {
-	b.queue(suspectsStatement, pgx.StrictNamedArgs{"queues": c.queues(), "most": max(c.most, sample), "skip": ids(c.skip)}).
+	b.queue(suspectsStatement, pgx.StrictNamedArgs{"queues": c.queues(), "most": c.most, "skip": ids(c.skip)}).
 		Query(func(rows pgx.Rows) error {
 			for rows.Next() {
 				var id int64
@@ -207,7 +207,9 @@ func (x *exchanger) restRowByRow(ctx, connecting context.Context, req request) r
 // claimRowByRow reaps and claims the rows that a request would have, one an exchange.
 func (x *exchanger) claimRowByRow(ctx, connecting context.Context, req request) (all response) {
 	look := req.part()
-	look.suspects = req.claim
+	some := *req.claim
+	some.most = max(some.most, sample)
+	look.suspects = &some
 	looked := x.repeat(ctx, connecting, &look, mostTries)
 	if looked.err != nil {
 		return looked
