@@ -101,7 +101,8 @@ func alike(n int, errs []error) bool {
 	return len(errs) == n && len(codes) == 1
 }
 
-// settleRowByRow settles one job an exchange. It says whether some try had no answer, this one's or one before.
+// settleRowByRow settles one job an exchange. How those stand of which it learns nothing is looked up later: a try whose
+// answer was lost may have settled them. It says whether some try had no answer, this one's or one before.
 func (x *exchanger) settleRowByRow(ctx, connecting context.Context, req request, unanswered bool, settled map[int64]outcome) (_ bool, err error) {
 	tasks := map[int64]*task{}
 	var rows []int64
@@ -111,7 +112,7 @@ func (x *exchanger) settleRowByRow(ctx, connecting context.Context, req request,
 	}
 	waits := 0
 	err = each(rows, func(id int64) error {
-		if settled[id] = stuck; waits == sample { // whatever these wait for, the others would as well
+		if waits == sample { // whatever these wait for, the others would as well
 			return nil
 		}
 		one := req.part()
@@ -125,7 +126,6 @@ func (x *exchanger) settleRowByRow(ctx, connecting context.Context, req request,
 		case trouble == rowTrouble && unanswered: // a try whose answer was lost may have settled it
 			return nil
 		}
-		delete(settled, id)
 		if resp.err != nil {
 			return resp.err
 		}
@@ -152,7 +152,7 @@ func (x *exchanger) extendRowByRow(ctx, connecting context.Context, req request,
 	}
 	waits := 0
 	return each(rows, func(id int64) error {
-		if extended[id] = locked; waits == sample {
+		if waits == sample {
 			return nil
 		}
 		one := req.part()
@@ -162,7 +162,6 @@ func (x *exchanger) extendRowByRow(ctx, connecting context.Context, req request,
 			waits++
 			return nil
 		}
-		delete(extended, id)
 		if resp.err != nil {
 			return resp.err
 		}
