@@ -73,7 +73,7 @@ func TestAdoptThroughAPooler(t *testing.T) {
 	if !is(`select count(*) = 4 and bool_and(indisvalid) from pg_index where indexrelid::regclass::text like 'ebb_jobs_%'`) {
 		t.Error("an index is missing or invalid")
 	}
-	if version, err := schema.Current(t.Context(), again, "public"); err != nil || version != schema.Version {
+	if version, _, err := schema.Current(t.Context(), again, "public"); err != nil || version != schema.Version {
 		t.Errorf("version %d, %v", version, err)
 	}
 	var timeout string

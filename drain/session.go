@@ -24,7 +24,7 @@ var diagnoseStatement statement
 //go:embed limits.sql
 var limitsStatement statement
 
-const readVersion statement = `select version from {schema}.jobs_version`
+const readVersion statement = `select version, oldest from {schema}.jobs_version`
 
 // restful is how long a connection that rested is taken for alive without a look. A compute that paused meanwhile has
 // closed it, and an exchange that finds that out has to find out as well whether it was made.
@@ -202,16 +202,16 @@ func (s *session) diagnose(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	version := 0
+	version, oldest := 0, 0
 	if exists {
-		if err := s.query(ctx, readVersion, nil, &version); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		if err := s.query(ctx, readVersion, nil, &version, &oldest); err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
 	}
 	switch {
 	case version < SchemaVersion:
 		return refuse("schema %s is at version %d, this ebb needs %d; run: ebb migrate", schema, version, SchemaVersion)
-	case version > SchemaVersion:
+	case oldest > SchemaVersion:
 		return refuse("schema %s is at version %d, this ebb knows only %d; use a newer ebb", schema, version, SchemaVersion)
 	case standby:
 		return errors.New("the server is a read-only standby; point DATABASE_URL at the primary, or add target_session_attrs=read-write")

@@ -3,11 +3,14 @@ package drain_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/seed829e008e/ebb/drain"
+	"github.com/seed829e008e/ebb/drain/jobs"
+	"github.com/seed829e008e/ebb/schema"
 	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
@@ -16,7 +19,7 @@ import (
 func TestTablesChangeUnderARun(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, change, back, says string }{
-		{"newer", `update ebb.jobs_version set version = version + 6`, `update ebb.jobs_version set version = version - 6`, "this ebb knows only"},
+		{"newer", `update ebb.jobs_version set version = version + 6, oldest = version + 1`, `update ebb.jobs_version set version = version - 6, oldest = 1`, "this ebb knows only"},
 		{"older", `update ebb.jobs_version set version = 0`, `update ebb.jobs_version set version = $1`, "run: ebb migrate"},
 		{"renamed", `alter table ebb.jobs rename to jobs_old`, `alter table ebb.jobs_old rename to jobs`, "does not exist (SQLSTATE 42P01); ebb's tables were changed"},
 		{"column", `alter table ebb.jobs rename lost to misplaced`, `alter table ebb.jobs rename misplaced to lost`, "does not exist (SQLSTATE 42703); ebb's tables were changed"},
@@ -75,7 +78,7 @@ func TestNewVersionBetweenRuns(t *testing.T) {
 	r.exec(`insert into ebb.jobs (payload) select '{}' from generate_series(1, 30)`)
 	config := r.config(func(_ context.Context, job drain.Job) error {
 		if job.ID == 5 {
-			r.exec(`update ebb.jobs_version set version = version + 1`)
+			r.exec(`update ebb.jobs_version set version = version + 1, oldest = version + 1`)
 		}
 		return nil
 	})
@@ -85,5 +88,25 @@ func TestNewVersionBetweenRuns(t *testing.T) {
 	r.once(30)
 	if report, err := r.try(t.Context(), config); !errors.Is(err, drain.ErrRefused) || report.Claimed > 0 {
 		t.Errorf("%v, %+v", err, report)
+	}
+}
+
+// A migration that only adds to the tables stops no program that was written before it: neither its runs, nor its other
+// commands, nor its own ebb migrate.
+func TestTablesThatAreNewerAndStillWork(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.exec(`alter table ebb.jobs add column color text default 'red'; alter table ebb.jobs_runs add column mood text;
+		update ebb.jobs_version set version = version + 2`)
+	r.exec(`insert into ebb.jobs (payload) select '{}' from generate_series(1, 3)`)
+	if report := r.run(r.config(nil)); report.Done != 3 {
+		t.Errorf("%+v", report)
+	}
+	if err := schema.Migrate(t.Context(), r.db, "ebb", slog.New(slog.DiscardHandler)); err != nil {
+		t.Error(err)
+	}
+	r.want(`select version, oldest from ebb.jobs_version`, "(3,1)")
+	if s, err := jobs.Look(t.Context(), r.db, "ebb", 1); err != nil || s.Version != 3 || s.Oldest != 1 {
+		t.Errorf("%v, %+v", err, s)
 	}
 }

@@ -3,7 +3,7 @@
 //
 //	jobs          one row a job
 //	jobs_runs     one row a run: when, how it ended, its counts
-//	jobs_version  one row: the version that these tables are at
+//	jobs_version  one row: the version that these tables are at, and the oldest that programs may be written for that work on them
 //
 // and one function, enqueue, for producers that want unique keys; a plain INSERT of queue and payload does as well.
 //

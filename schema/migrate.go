@@ -138,15 +138,19 @@ func (m migration) step(ctx context.Context, all []string) (then next, err error
 	if !locked {
 		return another, errBusy
 	}
-	version, err := current(ctx, tx, m.schema)
+	version, oldest, err := current(ctx, tx, m.schema)
 	if err != nil {
 		return another, err
 	}
-	if version > len(all) {
+	if oldest > len(all) {
 		return another, refuse("schema %s is at version %d, this binary knows %d: use a newer ebb", m.schema, version, len(all))
 	}
 	if version < 0 {
 		return another, refuse("schema %s is at version %d, which there never was: put %s.jobs_version right", m.schema, version, m.schema)
+	}
+	if version > len(all) {
+		m.log.Info("schema is newer than this program, and works for it", "schema", m.schema, "version", version, "oldest", oldest)
+		return finished, nil
 	}
 	if version == len(all) {
 		bad, err := m.unsound(ctx, tx)

@@ -166,10 +166,11 @@ func TestVersions(t *testing.T) {
 	conn := schematest.Connect(t, schematest.Empty(t))
 	migrate(t, conn, "ebb")
 	for change, want := range map[string]string{
-		`update ebb.jobs_version set version = 7`:                                               "schema ebb is at version 7, this binary knows 1: use a newer ebb",
+		`update ebb.jobs_version set version = 7, oldest = 2`:                                   "schema ebb is at version 7, this binary knows 1: use a newer ebb",
 		`update ebb.jobs_version set version = -1`:                                              "which there never was",
 		`delete from ebb.jobs_version`:                                                          "ebb.jobs_version is empty",
-		`alter table ebb.jobs_version rename column version to v`:                               "has no integer column version",
+		`alter table ebb.jobs_version rename column version to v`:                               "has no integer columns version and oldest",
+		`alter table ebb.jobs_version drop column oldest`:                                       "has no integer columns version and oldest",
 		`drop table ebb.jobs_version`:                                                           "table jobs_runs",
 		`drop table ebb.jobs_version, ebb.jobs_runs`:                                            "function enqueue(text, jsonb, timestamp with time zone, text, integer), index ebb_jobs_due",
 		`drop schema ebb cascade; create schema ebb; create table ebb.jobs_archive (id bigint)`: "table jobs_archive",

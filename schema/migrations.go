@@ -11,6 +11,9 @@ import (
 // Version is the version of the tables that this package makes: the number of its migrations.
 const Version = 1
 
+// oldest is, for each migration, the oldest version that programs may be written for that work on its tables.
+var oldest = []int{1}
+
 //go:embed migrations/*.sql
 var migrations embed.FS
 
@@ -45,7 +48,7 @@ func rawSteps() ([]string, error) {
 
 // record writes down that a schema is at a version. It is the last statement of every migration.
 func record(schema string, version int) string {
-	return fill(fmt.Sprintf(`insert into {{schema}}.jobs_version (version) values (%d)
-on conflict (only_row) do update set version = excluded.version, migrated_at = excluded.migrated_at;
-`, version), schema)
+	return fill(fmt.Sprintf(`insert into {{schema}}.jobs_version (version, oldest) values (%d, %d)
+on conflict (only_row) do update set version = excluded.version, oldest = excluded.oldest, migrated_at = excluded.migrated_at;
+`, version, oldest[version-1]), schema)
 }

@@ -62,7 +62,7 @@ func get[T any](t *testing.T, conn *pgx.Conn, sql string, args ...any) T {
 
 func wantVersion(t *testing.T, conn *pgx.Conn, name string, want int) {
 	t.Helper()
-	got, err := schema.Current(t.Context(), conn, name)
+	got, _, err := schema.Current(t.Context(), conn, name)
 	if err != nil || got != want {
 		t.Fatalf("schema %q is at version %d (%v), want %d", name, got, err, want)
 	}

@@ -21,34 +21,34 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// Current returns the version that the tables of a schema are at: 0 where there are none.
-func Current(ctx context.Context, conn *pgx.Conn, schema string) (int, error) {
+// Current returns the version that the tables of a schema are at, and the oldest one that programs may be written for that
+// work on them: 0 and 0 where there are no tables.
+func Current(ctx context.Context, conn *pgx.Conn, schema string) (version, oldest int, err error) {
 	if err := ValidName(schema); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	return current(ctx, conn, schema)
 }
 
-func current(ctx context.Context, q querier, schema string) (int, error) {
+func current(ctx context.Context, q querier, schema string) (version, oldest int, err error) {
 	var table, column bool
 	if err := q.QueryRow(ctx, hasVersion, pgx.QueryExecModeExec, schema).Scan(&table, &column); err != nil {
-		return 0, fmt.Errorf("look for the version of schema %s: %w", schema, explain(err))
+		return 0, 0, fmt.Errorf("look for the version of schema %s: %w", schema, explain(err))
 	}
 	if !table {
-		return 0, nil
+		return 0, 0, nil
 	}
 	if !column {
-		return 0, refuse("table %s.jobs_version is not ebb's: it has no integer column version; rename it, or set EBB_SCHEMA to another schema", schema)
+		return 0, 0, refuse("table %s.jobs_version is not ebb's: it has no integer columns version and oldest; rename it, or set EBB_SCHEMA to another schema", schema)
 	}
-	var version int
-	err := q.QueryRow(ctx, fill(`select version from {{schema}}.jobs_version`, schema), pgx.QueryExecModeExec).Scan(&version)
+	err = q.QueryRow(ctx, fill(`select version, oldest from {{schema}}.jobs_version`, schema), pgx.QueryExecModeExec).Scan(&version, &oldest)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, refuse("table %s.jobs_version is empty: put back its row, whose version is that of the tables", schema)
+		return 0, 0, refuse("table %s.jobs_version is empty: put back its row, whose version is that of the tables", schema)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("read the version of schema %s: %w", schema, explain(err))
+		return 0, 0, fmt.Errorf("read the version of schema %s: %w", schema, explain(err))
 	}
-	return version, nil
+	return version, oldest, nil
 }
 
 // explain makes a missing privilege the user's to mend.

@@ -57,19 +57,19 @@ func notMigrated(ctx context.Context, conn *pgx.Conn, name string, err error) er
 	if !errors.As(err, &pg) || !slices.Contains([]string{"42P01", "42703", "42883", "3F000"}, pg.Code) {
 		return err
 	}
-	version, lookErr := schema.Current(ctx, conn, name)
+	version, oldest, lookErr := schema.Current(ctx, conn, name)
 	if lookErr != nil {
 		return errors.Join(err, lookErr)
 	}
-	return checkVersion(name, version, err)
+	return checkVersion(name, version, oldest, err)
 }
 
-// checkVersion says what to do where the tables are of another version, and gives err where they are not.
-func checkVersion(name string, version int, err error) error {
+// checkVersion says what to do where this program does not work on the tables, and gives err where it does.
+func checkVersion(name string, version, oldest int, err error) error {
 	switch {
 	case version < schema.Version:
 		return wrong("schema %s is at version %d, this ebb needs %d; run: ebb migrate", name, version, schema.Version)
-	case version > schema.Version:
+	case oldest > schema.Version:
 		return wrong("schema %s is at version %d, this ebb knows only %d; use a newer ebb", name, version, schema.Version)
 	}
 	return err

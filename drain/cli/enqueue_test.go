@@ -26,7 +26,7 @@ func TestMigrate(t *testing.T) {
 	if got := s.ebb("enqueue", "mail", "{}"); got.status != 0 || got.stdout != "1\n" {
 		t.Errorf("exit %d, %s%s", got.status, got.stdout, got.stderr)
 	}
-	do(t, db, `update ebb.jobs_version set version = 99`)
+	do(t, db, `update ebb.jobs_version set version = 99, oldest = 99`)
 	s.env["EBB_SCHEMA"] = ""
 	if got := s.ebb("migrate"); got.status != 78 || !strings.Contains(got.stderr, "use a newer ebb") {
 		t.Errorf("exit %d, %s%s", got.status, got.stdout, got.stderr)

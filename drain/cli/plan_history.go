@@ -23,11 +23,11 @@ type ranFor struct {
 // until they were connected is left out: it is mostly the resume, which is counted by itself.
 func (p *program) readHistory(ctx context.Context, c Config, database source, pl *plan) error {
 	return p.withConnection(ctx, c, database, func(conn *pgx.Conn, _ *slog.Logger) error {
-		runs, version, err := jobs.History(ctx, conn, c.Schema, mostHistory)
+		runs, version, oldest, err := jobs.History(ctx, conn, c.Schema, mostHistory)
 		if err != nil {
 			return notMigrated(ctx, conn, c.Schema, err)
 		}
-		if err := checkVersion(c.Schema, version, nil); err != nil {
+		if err := checkVersion(c.Schema, version, oldest, nil); err != nil {
 			return err
 		}
 		var starts []time.Time

@@ -41,7 +41,7 @@ which vacuum has to keep them; and how far this machine's clock is from the data
 			if err != nil {
 				return notMigrated(c.Context(), conn, config.Schema, err)
 			}
-			if err := checkVersion(config.Schema, s.Version, nil); err != nil {
+			if err := checkVersion(config.Schema, s.Version, s.Oldest, nil); err != nil {
 				return err
 			}
 			for i := range s.Runs {

@@ -44,7 +44,7 @@ func TestSchemaMigratedUnderARun(t *testing.T) {
 	db := schematest.Connect(t, url)
 	do(t, db, `insert into ebb.jobs (payload) select '{}' from generate_series(1, 3)`)
 	handler := drain.Queue{Name: "default", Handler: func(_ context.Context, job drain.Job) error {
-		do(t, db, `update ebb.jobs_version set version = version + 1`)
+		do(t, db, `update ebb.jobs_version set version = version + 1, oldest = version + 1`)
 		do(t, db, `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'ebb' and datname = current_database()`)
 		return errors.New("in the middle")
 	}}

@@ -22,16 +22,16 @@ type Ran struct {
 	Connect, Took *time.Duration
 }
 
-// History gives the last runs, no more than so many, in their order, and the schema's version, in one exchange.
-func History(ctx context.Context, conn *pgx.Conn, schema string, most int) (runs []Ran, version int, err error) {
+// History gives the last runs, no more than so many, in their order, and the schema's version and the oldest that it works for, in one exchange.
+func History(ctx context.Context, conn *pgx.Conn, schema string, most int) (runs []Ran, version, oldest int, err error) {
 	in := func(sql string) string {
 		return strings.ReplaceAll(sql, "{schema}", pgx.Identifier{schema}.Sanitize())
 	}
 	var b pgx.Batch
 	b.Queue(limits)
 	b.Queue(pathStatement).QueryRow(trusted)
-	b.Queue(in(`select version from {schema}.jobs_version`)).QueryRow(func(row pgx.Row) error {
-		if err := row.Scan(&version); !errors.Is(err, pgx.ErrNoRows) {
+	b.Queue(in(`select version, oldest from {schema}.jobs_version`)).QueryRow(func(row pgx.Row) error {
+		if err := row.Scan(&version, &oldest); !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
 		return nil
@@ -48,7 +48,7 @@ func History(ctx context.Context, conn *pgx.Conn, schema string, most int) (runs
 	})
 	err = conn.SendBatch(ctx, &b).Close()
 	slices.Reverse(runs)
-	return runs, version, err
+	return runs, version, oldest, err
 }
 
 func milliseconds(ms *int64) *time.Duration {

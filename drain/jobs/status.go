@@ -27,6 +27,7 @@ const limits = `select pg_catalog.set_config('lock_timeout', '3s', true), pg_cat
 type Status struct {
 	At      time.Time // by the database's clock
 	Version int       // of the schema
+	Oldest  int       // version that programs may be written for
 	Queues  []Queue   // those with jobs; of more than 1,000 those that have been there longest
 	More    int       // how many others there are
 	Runs    []Run     // the latest first
@@ -69,8 +70,8 @@ func Look(ctx context.Context, conn *pgx.Conn, schema string, runs int) (Status,
 	b.Queue(clock).QueryRow(func(row pgx.Row) error { return row.Scan(&first) })
 	b.Queue(limits)
 	b.Queue(pathStatement).QueryRow(trusted)
-	b.Queue(in(`select version, pg_catalog.now() from {schema}.jobs_version`)).QueryRow(func(row pgx.Row) error {
-		if err := row.Scan(&s.Version, &s.At); !errors.Is(err, pgx.ErrNoRows) {
+	b.Queue(in(`select version, oldest, pg_catalog.now() from {schema}.jobs_version`)).QueryRow(func(row pgx.Row) error {
+		if err := row.Scan(&s.Version, &s.Oldest, &s.At); !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
 		return nil

@@ -81,10 +81,12 @@ create table {{schema}}.jobs_runs (
 -- The last runs, and those that are old enough to go, without reading 90 days of them.
 create index if not exists ebb_jobs_runs_started on {{schema}}.jobs_runs (started_at);
 
--- One row: the primary key allows no second one.
+-- One row: the primary key allows no second one. A program works on these tables when it was written for oldest or newer,
+-- and for version or older: a migration that only adds leaves oldest as it is, and stops nobody.
 create table {{schema}}.jobs_version (
     only_row    boolean     primary key default true check (only_row),
     version     int         not null,
+    oldest      int         not null,
     migrated_at timestamptz not null default pg_catalog.now()
 );
 

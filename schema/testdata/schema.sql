@@ -47,6 +47,7 @@ table jobs_runs
 table jobs_version
     only_row boolean not null default true
     version integer not null
+    oldest integer not null
     migrated_at timestamp with time zone not null default now()
     constraint jobs_version_only_row_check CHECK (only_row)
     constraint jobs_version_pkey PRIMARY KEY (only_row)
