@@ -459,7 +459,7 @@ func TestWhatIsRefused(t *testing.T) {
 		text     string
 	}{
 		{"missing schema", []string{handler, "EBB_SCHEMA=none"}, []string{"run"}, "", 78, "schema none is at version 0, this ebb needs 1; run: ebb migrate"},
-		{"newer schema", []string{handler}, []string{"run"}, `update ebb.jobs_version set version = 7`, 78, "use a newer ebb"},
+		{"newer schema", []string{handler}, []string{"run"}, `update ebb.jobs_version set version = 7, oldest = 7`, 78, "use a newer ebb"},
 		{"older schema", []string{handler}, []string{"run"}, `update ebb.jobs_version set version = 0`, 78, "run: ebb migrate"},
 		{"no Postgres", []string{handler, "DATABASE_URL=postgres://u:s3cr3t@127.0.0.1:1/db", "EBB_CONNECT_TIMEOUT=1s"}, []string{"run"}, "", 1, "connection refused"},
 		{"wrong password", []string{handler, "DATABASE_URL=" + stranger.String()}, []string{"run"}, "", 1, ""},
