@@ -216,7 +216,7 @@ func needDirect(t *testing.T) {
 	}
 }
 
-// Case 65, as processes, and through the pooler where there is one: eight migrate a fresh database at once.
+// Through the pooler where there is one: eight migrate a fresh database at once.
 func TestEightMigrateAtOnce(t *testing.T) {
 	u := schematest.Empty(t)
 	r := &rig{t, u, schematest.Connect(t, u)}
@@ -361,7 +361,7 @@ func TestKilledAndWokenAgain(t *testing.T) {
 	r.want(fmt.Sprintf(`select count(*) = %d from ebb.jobs where attempts = 2 and lost = 1`, leased), "(t)")
 }
 
-// Case 44, as a process with commands.
+// A stop, for a process with commands.
 func TestSIGTERM(t *testing.T) {
 	for _, c := range []struct {
 		name, command, grace string
@@ -406,7 +406,7 @@ func untilFile(t *testing.T, path string) {
 	}
 }
 
-// Case 46: a second signal ends everything at once, children too, however soon it comes.
+// A second signal ends everything at once, children too, however soon it comes.
 func TestSecondSignal(t *testing.T) {
 	for _, c := range []struct {
 		first, second syscall.Signal

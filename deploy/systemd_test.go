@@ -79,7 +79,7 @@ func TestSystemdSandbox(t *testing.T) {
 	}
 }
 
-// The limits are in order, as those of the runs that they bound: RC-74.
+// The limits are in order, as those of the runs that they bound.
 func TestSystemdLimits(t *testing.T) {
 	for text, want := range map[string]string{
 		"* * * * *":    "TimeoutStartSec=58 TimeoutStopSec=21",

@@ -11,7 +11,7 @@ import (
 	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
-// RC-67 through PgBouncer in transaction mode: a table of over 8 MB is adopted beside those who write into it; the build of
+// Through PgBouncer in transaction mode: a table of over 8 MB is adopted beside those who write into it; the build of
 // an index that is stopped in the middle is done anew by the next migrate, and no setting is left in a server's session.
 func TestAdoptThroughAPooler(t *testing.T) {
 	url := schematest.Empty(t)

@@ -58,7 +58,7 @@ func (f *thief) treat(server string) func(int, net.Conn) bool {
 	}
 }
 
-// Case 55: what a job came to was written and the answer lost, or the question was. It is written once, counted as what
+// What a job came to was written and the answer lost, or the question was. It is written once, counted as what
 // it is, without an alarm about the lease, and the job is not done again when that is over.
 func TestLostAnswerToASettle(t *testing.T) {
 	t.Parallel()

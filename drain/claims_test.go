@@ -91,7 +91,7 @@ func TestWaysOfClaiming(t *testing.T) {
 	}
 }
 
-// Case 31: the database's clock is ten minutes off the worker's, either way; nothing but durations is the worker's.
+// The database's clock is ten minutes off the worker's, either way; nothing but durations is the worker's.
 func TestWorkerClockIsWrong(t *testing.T) {
 	library := faketime(t)
 	for _, shift := range []string{"+600s", "-600s"} {

@@ -106,7 +106,7 @@ func says(code, message string) func(net.Conn) {
 	}
 }
 
-// Case 49, what passes by itself: refused, starting up, closed at once, silent, too many connections, a proxy that
+// What passes by itself is tried again: refused, starting up, closed at once, silent, too many connections, a proxy that
 // wakes a compute.
 func TestConnectHasPatience(t *testing.T) {
 	closes := func(net.Conn) {}
@@ -179,7 +179,7 @@ type writer func([]byte)
 
 func (w writer) Write(p []byte) (int, error) { w(p); return len(p), nil }
 
-// Case 49, what does not: final at once, and said with its SQLSTATE.
+// What does not pass is final at once, and said with its SQLSTATE.
 func TestConnectGivesUpAtOnce(t *testing.T) {
 	for _, c := range []struct{ code, message string }{
 		{"28P01", "password authentication failed"}, {"3D000", "database does not exist"},
@@ -199,7 +199,7 @@ func TestConnectGivesUpAtOnce(t *testing.T) {
 	}
 }
 
-// Case 49, what never passes: the end comes at the limit, and says the last real error.
+// What never passes: the end comes at the limit, and says the last real error.
 func TestConnectSaysTheLastRealError(t *testing.T) {
 	r := newRig(t)
 	_, starting := r.door(func(n int, client net.Conn) bool {
@@ -252,7 +252,7 @@ func TestSetupIsChecked(t *testing.T) {
 	}{
 		{"missing", `drop schema ebb cascade`, "", "schema ebb is at version 0, this ebb needs 1; run: ebb migrate", true},
 		{"older", `update ebb.jobs_version set version = 0`, "", "schema ebb is at version 0, this ebb needs 1; run: ebb migrate", true},
-		{"newer", `update ebb.jobs_version set version = 7`, "", "schema ebb is at version 7, this ebb knows only 1; use a newer ebb", true},
+		{"newer", `update ebb.jobs_version set version = 7, oldest = 7`, "", "schema ebb is at version 7, this ebb knows only 1; use a newer ebb", true},
 		{"read-only", `select 1`, "default_transaction_read_only = on", "the session is read-only", false},
 		{"isolation", `select 1`, "default_transaction_isolation = 'serializable'", "isolation level is serializable", true},
 	} {

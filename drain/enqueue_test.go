@@ -136,7 +136,7 @@ func TestEnqueueInEveryMode(t *testing.T) {
 	}
 }
 
-// Case 20: every digit that is given is stored.
+// Every digit that is given is stored.
 func TestEnqueueKeepsNumbers(t *testing.T) {
 	r := newRig(t)
 	given := []string{
@@ -161,7 +161,7 @@ func TestEnqueueKeepsNumbers(t *testing.T) {
 	}
 }
 
-// Case 16: what jsonb cannot store leaves no row, what only looks like it reaches the handler unchanged.
+// What jsonb cannot store leaves no row, what only looks like it reaches the handler unchanged.
 func TestEnqueueRefusesWhatCannotBeStored(t *testing.T) {
 	r := newRig(t)
 	for _, c := range []struct{ payload, want string }{
@@ -268,7 +268,7 @@ func TestEnqueueLongestNames(t *testing.T) {
 	}
 }
 
-// Case 04, from the producer's side.
+// A transaction that is rolled back enqueues nothing.
 func TestEnqueueEndsWithItsTransaction(t *testing.T) {
 	r := newRig(t)
 	for _, many := range []bool{false, true} {

@@ -16,7 +16,7 @@ import (
 	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
-// Case 50, in the middle of a batch: new sessions are read-only for a while. The finished jobs are completed once
+// A failover in the middle of a batch: new sessions are read-only for a while. The finished jobs are completed once
 // there is a connection that writes, and none is done twice.
 func TestReadOnlyForAWhile(t *testing.T) {
 	t.Parallel()
@@ -42,7 +42,7 @@ func TestReadOnlyForAWhile(t *testing.T) {
 	r.want(`select status, attempts, count(*) from ebb.jobs group by 1, 2`, "(done,1,30)")
 }
 
-// Case 50, where it never recovers: the run ends within its patience and the grace, says so, and names what it could
+// A failover that never recovers: the run ends within its patience and the grace, says so, and names what it could
 // not settle; the lease decides then.
 func TestReadOnlyForGood(t *testing.T) {
 	t.Parallel()
@@ -81,7 +81,7 @@ func TestReadOnlyForGood(t *testing.T) {
 	r.want(`select status, count(*) from ebb.jobs group by 1`, "(done,30)")
 }
 
-// Case 50, with a real standby: it is refused at the start, passed over where the URL names a writer too, and one that
+// A real standby: it is refused at the start, passed over where the URL names a writer too, and one that
 // a server turns into in the middle of a run is waited for until it is promoted.
 func TestStandby(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 	"github.com/seed829e008e/ebb/drain"
 )
 
-// Case 47, the limit of a scheduled function, all of it four times as fast: much is due, one handler at a time, and at
+// The limit of a scheduled function, all of it four times as fast: much is due, one handler at a time, and at
 // the limit nothing runs that the platform could kill.
 func TestNothingRunsAtTheLimit(t *testing.T) {
 	t.Parallel()
@@ -47,7 +47,7 @@ func TestNothingRunsAtTheLimit(t *testing.T) {
 	}
 }
 
-// Case 47, a process that is frozen in the middle of a handler for longer than its lease, and thawed: what another run
+// A process that is frozen in the middle of a handler for longer than its lease, and thawed: what another run
 // took meanwhile is that run's, and nothing is written over it.
 func TestThawedAfterTheLease(t *testing.T) {
 	t.Parallel()

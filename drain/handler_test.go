@@ -30,7 +30,7 @@ type quiet struct{}
 
 func (quiet) Error() string { return "" }
 
-// Case 38: whatever way a handler ends, its job gets a failed attempt with a reason, and the others are done.
+// Whatever way a handler ends, its job gets a failed attempt with a reason, and the others are done.
 func TestHandlerEndings(t *testing.T) {
 	r := newRig(t)
 	var nilMap map[string]int
@@ -202,7 +202,7 @@ func TestOneJobStopsNoQueue(t *testing.T) {
 	}
 }
 
-// Cases 17 and 19: an error of any size and content is stored, bounded and readable, in the same run.
+// An error of any size and content is stored, bounded and readable, in the same run.
 func TestErrorsAreMadeStorable(t *testing.T) {
 	r := newRig(t)
 	texts := []string{
@@ -226,7 +226,6 @@ func TestErrorsAreMadeStorable(t *testing.T) {
 	}
 }
 
-// Case 20.
 func TestPayloadsComeByteForByte(t *testing.T) {
 	r := newRig(t)
 	for _, p := range []string{`{"id":9007199254740993}`, `{"id":1234567890123456789}`, `{"n":-9223372036854775808}`,

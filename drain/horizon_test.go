@@ -75,7 +75,7 @@ func median(of []int) int {
 	return of[len(of)/2]
 }
 
-// RC-70: while somebody holds an old snapshot nothing that dies can be removed. A run leaves a dead entry for each job
+// While somebody holds an old snapshot nothing that dies can be removed. A run leaves a dead entry for each job
 // in the indexes that it claims from and settles by, and its last claims read no more than its first ones.
 func TestOldSnapshot(t *testing.T) {
 	r := newRig(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
-// Case 05: between the reaper's choice and its update the row is completed, claimed again or extended. The pause
+// Between the reaper's choice and its update the row is completed, claimed again or extended. The pause
 // between the two is real: a row policy makes the reaper's scan wait for a lock of the test's.
 func TestReaperChecksAgainUnderTheLock(t *testing.T) {
 	for _, change := range []string{
@@ -46,7 +46,7 @@ func TestReaperChecksAgainUnderTheLock(t *testing.T) {
 	}
 }
 
-// Case 08: a lease shorter than the job is extended as long as the job works, and nobody else gets it.
+// A lease shorter than the job is extended as long as the job works, and nobody else gets it.
 func TestShortLeaseIsExtended(t *testing.T) {
 	r := newRig(t)
 	r.exec(`insert into ebb.jobs (payload) select '{}' from generate_series(1, 3)`)

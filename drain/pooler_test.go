@@ -21,7 +21,7 @@ import (
 	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
-// Case 52: two drainers through PgBouncer in transaction mode with three server connections: every job once, payloads
+// Two drainers through PgBouncer in transaction mode with three server connections: every job once, payloads
 // intact, nothing prepared under a name.
 func TestThroughAPooler(t *testing.T) {
 	r := newRig(t)

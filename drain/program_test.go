@@ -87,7 +87,7 @@ func effects(t *testing.T, path string) (lines []string) {
 	return lines
 }
 
-// Case 10: a job that kills its worker ends failed after its own attempts, and takes none of its neighbours with it.
+// A job that kills its worker ends failed after its own attempts, and takes none of its neighbours with it.
 func TestJobThatKillsItsWorker(t *testing.T) {
 	for _, concurrency := range []string{"1", "10"} {
 		r := newRig(t)

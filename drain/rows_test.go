@@ -110,7 +110,7 @@ func TestLockedTable(t *testing.T) {
 	}
 }
 
-// Case 11: giving an expired row back breaks a unique index of the user's.
+// Giving an expired row back breaks a unique index of the user's.
 func TestReapThatBreaksAUniqueIndex(t *testing.T) {
 	r := newRig(t)
 	r.exec(`create unique index on ebb.jobs ((payload->>'key')) where status = 'queued'`)

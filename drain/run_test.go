@@ -73,7 +73,7 @@ func TestEmptyWakeCostsTwoExchanges(t *testing.T) {
 	r.want(`select pid, state, backend_type, query from pg_stat_activity where application_name = 'ebb' and datname = current_database()`)
 }
 
-// Case 01: under every planner setting a claim takes no more than it asked for.
+// Under every planner setting a claim takes no more than it asked for.
 func TestClaimTakesNoMoreThanABatch(t *testing.T) {
 	r := newRig(t)
 	r.exec(`drop index ebb.ebb_jobs_due`)
@@ -108,7 +108,7 @@ func TestClaimTakesNoMoreThanABatch(t *testing.T) {
 	}
 }
 
-// Case 02: jobs are started in the order in which they fell due, whatever order the update gives them in.
+// Jobs are started in the order in which they fell due, whatever order the update gives them in.
 func TestJobsStartInDueOrder(t *testing.T) {
 	r := newRig(t)
 	r.exec(`insert into ebb.jobs (payload) select jsonb_build_object('n', g) from generate_series(1, 1000) g`)
@@ -143,7 +143,7 @@ func TestQueuesAreDrainedInTheirOrder(t *testing.T) {
 	}
 }
 
-// Case 04: what is not committed is not there, what commits late is not forgotten, and a locked row is skipped but
+// What is not committed is not there, what commits late is not forgotten, and a locked row is skipped but
 // counted.
 func TestLateCommitsAndLockedRows(t *testing.T) {
 	r := newRig(t)
@@ -200,7 +200,7 @@ func TestReferencedJobsAreClaimed(t *testing.T) {
 	}
 }
 
-// Case 07, and its kind: rows that nobody would ever touch again end with a reason.
+// Rows that nobody would ever touch again end with a reason.
 func TestSpentAttemptsEndFailed(t *testing.T) {
 	r := newRig(t)
 	r.exec(`insert into ebb.jobs (payload, status, attempts, max_attempts, locked_until) values
@@ -230,7 +230,6 @@ func TestSingleAttemptIsGivenBackOnce(t *testing.T) {
 	r.want(`select status, attempts, lost from ebb.jobs`, "(failed,1,2)")
 }
 
-// Case 13.
 func TestBackoffNeverOverflows(t *testing.T) {
 	r := newRig(t)
 	for _, base := range []time.Duration{time.Second, 30 * time.Millisecond} {
@@ -247,7 +246,7 @@ func TestBackoffNeverOverflows(t *testing.T) {
 	}
 }
 
-// Case 14: a run does not spin on jobs that fail at once, nor for ever on a job that enqueues its like.
+// A run does not spin on jobs that fail at once, nor for ever on a job that enqueues its like.
 func TestRunDoesNotSpin(t *testing.T) {
 	r := newRig(t)
 	r.exec(`insert into ebb.jobs (payload, max_attempts) select '{}', 1000 from generate_series(1, 20)`)
@@ -275,7 +274,6 @@ func TestRunDoesNotSpin(t *testing.T) {
 	r.want(`select status, count(*) from ebb.jobs where status <> 'done' group by status`, "(queued,1)")
 }
 
-// Case 32.
 func TestInfiniteRunAt(t *testing.T) {
 	r := newRig(t)
 	r.exec(`insert into ebb.jobs (payload, run_at) values ('{}', 'infinity'), ('{}', '-infinity'), ('{}', now())`)
@@ -312,7 +310,7 @@ func TestOneSlotCostsAnExchangeATen(t *testing.T) {
 	}
 }
 
-// Case 22: one deep and one huge payload harm nobody else.
+// One deep and one huge payload harm nobody else.
 func TestDeepAndHugePayloads(t *testing.T) {
 	r := newRig(t)
 	r.exec(`insert into ebb.jobs (payload) select '{}' from generate_series(1, 9)`)

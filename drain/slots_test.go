@@ -26,7 +26,7 @@ func (r *rig) ordinary(settings ...string) string {
 // sessions are those of a role, seen from within.
 const sessions = `select pid from pg_stat_activity where usename = $1`
 
-// Case 53: a role with few connections. A run has one at most, extensions and all, and none at its end.
+// A role with few connections. A run has one at most, extensions and all, and none at its end.
 func TestFewConnections(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []string{"2", "1"} {
@@ -86,7 +86,7 @@ func occupied(t *testing.T, url string) (free func()) {
 	return func() { db.Close(context.Background()) }
 }
 
-// Case 53: all connections are taken, for a while or for good, when the run begins.
+// All connections are taken, for a while or for good, when the run begins.
 func TestNoConnectionLeft(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -116,7 +116,7 @@ func TestNoConnectionLeft(t *testing.T) {
 	r.once(10)
 }
 
-// Case 53, in the middle of a run: the session is ended and others take its place, for a while or for good. What is
+// In the middle of a run the session is ended and others take its place, for a while or for good. What is
 // claimed is kept as long as there is hope.
 func TestConnectionTakenByOthers(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 	"github.com/seed829e008e/ebb/drain"
 )
 
-// Case 44: a signal in the middle of a batch leaves nothing running without an owner.
+// A signal in the middle of a batch leaves nothing running without an owner.
 func TestStopReleasesWhatHasNotStarted(t *testing.T) {
 	r := newRig(t)
 	r.exec(`insert into ebb.jobs (payload) select '{}' from generate_series(1, 25)`)

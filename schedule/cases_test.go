@@ -16,7 +16,7 @@ func kinds(all []Warning) string {
 
 func year(from time.Time) (time.Time, time.Time) { return from, from.AddDate(1, 0, 0) }
 
-// RC-23: a daily run whose hour is skipped.
+// A daily run whose hour is skipped.
 func TestSpringGap(t *testing.T) {
 	for _, test := range []struct {
 		text, after, next string
@@ -66,7 +66,7 @@ func TestClockWarnings(t *testing.T) {
 	}
 }
 
-// RC-25: a step is no period.
+// A step is no period.
 func TestSteps(t *testing.T) {
 	from, to := year(at(t, "2026-01-01T00:00:00Z"))
 	for text, want := range map[string]string{
@@ -111,7 +111,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// RC-26; what is refused is in TestRefused.
+// Dates that come seldom, or never; what is refused is in TestRefused.
 func TestLeapDayIsRare(t *testing.T) {
 	s := parse(t, "0 0 29 2 *")
 	from := at(t, "2026-11-30T00:00:00Z")
@@ -124,7 +124,7 @@ func TestLeapDayIsRare(t *testing.T) {
 	}
 }
 
-// RC-28: either day field is enough.
+// Either day field is enough.
 func TestEitherDay(t *testing.T) {
 	from := at(t, "2026-09-01T00:00:00Z")
 	for text, want := range map[string]string{
@@ -149,7 +149,7 @@ func TestEitherDay(t *testing.T) {
 	}
 }
 
-// RC-29: the zone is the one asked for, or it is refused.
+// The zone is the one asked for, or it is refused.
 func TestZoneIsTheOneAskedFor(t *testing.T) {
 	s := parse(t, "CRON_TZ=Europe/Berlin 0 6 * * *")
 	for from, want := range map[string]string{"2026-01-01T00:00:00Z": "2026-01-01T06:00:00+01:00", "2026-07-01T00:00:00Z": "2026-07-01T06:00:00+02:00"} {

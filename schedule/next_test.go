@@ -99,7 +99,7 @@ func TestNextIsRobfigs(t *testing.T) {
 	}
 }
 
-// RC-26: robfig/cron looks five years ahead, and in a century without a leap day eight lie between two.
+// robfig/cron looks five years ahead, and in a century without a leap day eight lie between two.
 func TestLeapDay(t *testing.T) {
 	for _, zone := range []string{"", "CRON_TZ=America/New_York "} {
 		s := parse(t, zone+"0 0 29 2 *")

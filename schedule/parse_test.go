@@ -57,7 +57,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// RC-26, RC-62 and what robfig/cron takes for something else.
+// What robfig/cron takes for something else.
 func TestRefused(t *testing.T) {
 	for text, says := range map[string]string{
 		"0 0 30 2 *":                            "never fires",

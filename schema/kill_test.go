@@ -11,7 +11,7 @@ import (
 	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
-// RC-65: a process that is killed -9 half way, when it has made some of the tables and waits to make the next, leaves
+// A process that is killed -9 half way, when it has made some of the tables and waits to make the next, leaves
 // nothing, and the next one does all of it.
 func TestKilledHalfWay(t *testing.T) {
 	url := schematest.Empty(t)

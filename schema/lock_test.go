@@ -43,7 +43,7 @@ func TestWaitsForAnother(t *testing.T) {
 	migrate(t, b, "ebb")
 }
 
-// RC-67: a long reader of a table that has to be changed. Who comes after is held up no longer than the lock's time-out,
+// A long reader of a table that has to be changed. Who comes after is held up no longer than the lock's time-out,
 // and in the end the reader is named and nothing is changed.
 func TestLongReader(t *testing.T) {
 	url := schematest.Empty(t)

@@ -39,7 +39,7 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// RC-65, the deterministic half: a session that does not know of ebb's lock creates the schema, and in it a table that
+// A session that does not know of ebb's lock creates the schema, and in it a table that
 // ebb can use or one that it cannot, while migrate runs.
 func TestForeignCreate(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -111,7 +111,7 @@ func waitForWaiter(t *testing.T, conn *pgx.Conn) {
 	t.Fatal("no session came to wait for a lock")
 }
 
-// RC-65, the other half: eight at once on a fresh database.
+// Eight migrate at once on a fresh database.
 func TestEightAtOnce(t *testing.T) {
 	url := schematest.Empty(t)
 	var conns []*pgx.Conn

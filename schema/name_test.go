@@ -11,7 +11,7 @@ import (
 	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
-// goodNames is RC-68 and its kind: what SQL has to quote.
+// goodNames are schema names that SQL has to quote.
 var goodNames = []string{
 	"ebb", "public", "My-Schema", "user", "select", "1x", "a b", ` a`, `a"b`, `"`, "o'brien", "a$$b", "$1", "$ebb$", "x.jobs", "a.b.c",
 	"schéma", "仕事", `a\b`, `\`, "{{schema}}", "%s", "jobs", "a;drop table jobs", "--", "/*", "pgfoo", "PG_x",

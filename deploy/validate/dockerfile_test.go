@@ -173,7 +173,7 @@ func TestImage(t *testing.T) {
 		t.Errorf("exit %d, %s", status, out)
 	}
 
-	// RC-29: no zones on the machine, and none is silently another.
+	// No zones on the machine, and none is silently another.
 	line := regexp.MustCompile(`next .* 06:00 \+0[12]:00`)
 	if out, status := ebb(nil, "plan", "CRON_TZ=Europe/Berlin 0 6 * * *"); status != 0 || !line.MatchString(out) || !strings.Contains(out, "Europe/Berlin") {
 		t.Errorf("exit %d, %s", status, out)

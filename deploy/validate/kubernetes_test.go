@@ -134,7 +134,7 @@ func TestKubernetesTakesAllSchedules(t *testing.T) {
 	}
 }
 
-// RC-73 and RC-74: the limits are set, at the level at which they work, and in order.
+// The limits are set, at the level at which they work, and in order.
 func TestKubernetesLimits(t *testing.T) {
 	for _, test := range []struct {
 		lines    string

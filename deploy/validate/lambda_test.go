@@ -241,7 +241,7 @@ func TestLambdaInvocations(t *testing.T) {
 	}
 }
 
-// RC-47: at the function's limit nothing is running any more, and the answer came before it.
+// At the function's limit nothing is running any more, and the answer came before it.
 func TestLambdaDeadline(t *testing.T) {
 	b := newBench(t)
 	b.enqueue("slow", 30)

@@ -63,7 +63,7 @@ func TestExamplesAreGood(t *testing.T) {
 	}
 }
 
-// RC-59: a blank variable is an unset one, for every setting but where the database is; a blank flag is a mistake.
+// A blank variable is an unset one, for every setting but where the database is; a blank flag is a mistake.
 func TestBlankIsUnset(t *testing.T) {
 	want, mistakes := load(map[string]string{}, given{})
 	if len(mistakes) > 0 {

@@ -29,7 +29,7 @@ func readDatabase(t *testing.T, env map[string]string, flags map[string]string) 
 	return config.User + ":" + config.Password + "@" + config.Host + "/" + config.Database, nil
 }
 
-// RC-62: what a secret brings along is no part of it, or is refused by name.
+// What a secret brings along is no part of it, or is refused by name.
 func TestDatabaseURL(t *testing.T) {
 	const url = "postgres://joe:secretive@db.example/jobs"
 	for _, value := range []string{url, url + "\n", url + "\r\n", " " + url, "\t" + url + " ", "user=joe password=secretive host=db.example dbname=jobs",
@@ -80,7 +80,7 @@ func TestDatabaseURL(t *testing.T) {
 	}
 }
 
-// RC-59: never a connection to what the environment happens to name as well.
+// Never a connection to what the environment happens to name as well.
 func TestBlankDatabaseURLConnectsNowhere(t *testing.T) {
 	t.Setenv("PGHOST", "127.0.0.1")
 	t.Setenv("PGUSER", "joe")

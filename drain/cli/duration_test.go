@@ -42,7 +42,7 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-// RC-61, for every setting that is a duration, as a variable, as a flag and for a queue.
+// A duration needs a unit, for every setting that is one, as a variable, as a flag and for a queue.
 func TestEveryDuration(t *testing.T) {
 	good := map[string]time.Duration{"30s": 30 * time.Second, " 5m": 5 * time.Minute, "5m\n": 5 * time.Minute}
 	bad := []string{"30", "-5s", "1d", "1h30", "9999999h", "1e3s", "5 m", "٣s", "0.5"}

@@ -107,7 +107,7 @@ func TestEnqueueRefusedByDrain(t *testing.T) {
 	}
 }
 
-// RC-16 and what else could not be stored: refused before the database is asked.
+// What could not be stored is refused before the database is asked.
 func TestEnqueueRefuses(t *testing.T) {
 	s := setup{env: map[string]string{"DATABASE_URL": nowhere}}
 	for _, args := range [][]string{

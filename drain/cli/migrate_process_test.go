@@ -79,7 +79,7 @@ const allOfIt = `select concat_ws(' ', (select string_agg(concat_ws(':', attname
 	(select string_agg(conname || convalidated, ' ' order by conname) from pg_constraint where conrelid = 'public.jobs'::regclass),
 	(select string_agg(relname, ' ' order by relname) from pg_class where relnamespace = 'public'::regnamespace))`
 
-// RC-67, the first half: a long reader of a table that has to be changed. Others write on, and in the end ebb gives up,
+// A long reader of a table that has to be changed. Others write on, and in the end ebb gives up,
 // says who was in the way and has changed nothing: exit 1, for nothing has to be set right.
 func TestMigrateBehindALongReader(t *testing.T) {
 	for name, rows := range map[string]int{"small": fewRows, "large": manyRows} {
@@ -120,7 +120,7 @@ func TestMigrateBehindALongReader(t *testing.T) {
 	}
 }
 
-// RC-67, the second half: the process is stopped, or killed, while an index is built beside those who use the table.
+// The process is stopped, or killed, while an index is built beside those who use the table.
 // The next one mends what that left, and goes on.
 func TestMigrateStoppedInMidBuild(t *testing.T) {
 	for signal, status := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGKILL: -1} {

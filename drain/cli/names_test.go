@@ -13,7 +13,7 @@ import (
 	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
-// RC-68: schemas whose names SQL has to quote, and their kind. They are part of the name as they are.
+// Schemas whose names SQL has to quote, and their kind. They are part of the name as they are.
 var oddSchemas = []string{
 	"My-Schema", "user", "select", "1x", "a b", `a"b`, `a""b`, "o'brien", "a''b", "a$$b", "$1", "$ebb$", "@run", "x.jobs", "schéma", "仕事", `a\b`, "{schema}",
 	"{{schema}}", "%s", "%20", "a;drop table jobs", "a--b", "/*", "(x)", "jobs", "ebb_jobs_due", "pgfoo", strings.Repeat("x", 63), strings.Repeat("é", 31),

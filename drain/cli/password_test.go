@@ -16,7 +16,7 @@ import (
 	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
-// RC-56: the password changes under a run, and the sessions end.
+// The password changes under a run, and the sessions end.
 func TestPasswordChanges(t *testing.T) {
 	s := newServer(t, nil)
 	const first, second = "first%-word", `second/word"@`

@@ -65,7 +65,7 @@ func TestPlanNeverSleeps(t *testing.T) {
 	}
 }
 
-// RC-25, RC-26, RC-28, RC-61, RC-62: all that is wrong is said at once, and no database is asked.
+// All that is wrong is said at once, and no database is asked.
 func TestPlanRefuses(t *testing.T) {
 	for _, test := range []struct {
 		args []string
@@ -145,7 +145,7 @@ func TestPlanFromHistory(t *testing.T) {
 	}
 }
 
-// RC-29: in an empty root the zones are the program's own.
+// In an empty root the zones are the program's own.
 func TestPlanInAnEmptyRoot(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("how to see to it that a program finds no file is known for Linux")

@@ -109,7 +109,7 @@ func TestRunRefusedOrFailed(t *testing.T) {
 	}
 }
 
-// RC-64, RC-62: nothing of the URL is in what is printed, logged or kept.
+// Nothing of the URL is in what is printed, logged or kept.
 func TestSecretsStayOutOfARun(t *testing.T) {
 	url := schematest.New(t)
 	db := schematest.Connect(t, url)

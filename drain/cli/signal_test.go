@@ -44,7 +44,7 @@ func (s session) end(t *testing.T, within time.Duration) invocation {
 	}
 }
 
-// RC-46: the second signal ends everything, however fast it comes, and commands with it.
+// The second signal ends everything, however fast it comes, and commands with it.
 func TestSecondSignal(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the handlers are shell commands")

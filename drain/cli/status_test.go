@@ -13,7 +13,7 @@ import (
 	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
-// fill puts in jobs in every state, RC-32's among them, and more runs than are shown.
+// fill puts in jobs in every state, with times that are none among them, and more runs than are shown.
 func fill(t *testing.T, url string) {
 	db := schematest.Connect(t, url)
 	do(t, db, `insert into ebb.jobs (queue, payload, status, run_at, locked_until) values

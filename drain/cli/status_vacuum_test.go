@@ -13,7 +13,7 @@ import (
 	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
-// RC-70: status names who keeps dead rows from being removed, and says what to do.
+// Status names who keeps dead rows from being removed, and says what to do.
 func TestStatusNamesTheOldestSnapshot(t *testing.T) {
 	url := schematest.New(t)
 	dump := schematest.Connect(t, url)
@@ -75,7 +75,7 @@ func TestStatusOfHolders(t *testing.T) {
 	}
 }
 
-// RC-31: a server whose clock is wrong is told from one whose clock is right.
+// A server whose clock is wrong is told from one whose clock is right.
 func TestStatusTellsTheSkew(t *testing.T) {
 	if got := skewed(-90); !strings.HasPrefix(got, "this machine's is 1m30s ahead of the database's") {
 		t.Error(got)

@@ -116,7 +116,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// RC-58: never less than what was asked for, and one line that says what to set where it cannot be had.
+// Never less than what was asked for, and one line that says what to set where it cannot be had.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	s, a, other := newServer(t, nil), newAuthority(t), newAuthority(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
-// RC-50, and a role or a server that ebb cannot work with: the run fails before any handler is called, with one line.
+// A role or a server that ebb cannot work with: the run fails before any handler is called, with one line.
 func TestRunOnWhatItCannotWorkWith(t *testing.T) {
 	url := schematest.Direct(schematest.New(t)) // the user's own startup parameters
 	db := schematest.Connect(t, url)

@@ -47,7 +47,7 @@ func TestTryNotStarted(t *testing.T) {
 	}
 }
 
-// RC-64: what leads to the database is withheld, and that is said; names only.
+// What leads to the database is withheld, and that is said; names only.
 func TestTryWithholds(t *testing.T) {
 	env := map[string]string{
 		"DATABASE_URL": "postgres://joe:secretive@db/jobs", "PGPASSWORD": "secretive", "AWS_SECRET_ACCESS_KEY": "mine", "FOO": "bar",

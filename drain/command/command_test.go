@@ -53,7 +53,6 @@ func TestAnswers(t *testing.T) {
 		{`sh -c 'exec no-such-program 2>&-'`, misconfigured, "exit status 127"},
 		{`sh -c 'kill -SEGV $$'`, retried, "signal: segmentation fault"},
 		{`sh -c 'echo so >&2; kill -KILL $$'`, retried, "signal: killed: so"},
-		// RC-17
 		{`sh -c "printf 'bad \\377\\376 bytes' >&2; exit 1"`, retried, "exit status 1: bad \uFFFD bytes"},
 		{`sh -c "printf 'nul \\000 here' >&2; exit 1"`, retried, "exit status 1: nul \x00 here"},
 		{`sh -c "printf 'D\\374sseldorf' >&2; exit 1"`, retried, "exit status 1: D\uFFFDsseldorf"},
@@ -74,7 +73,6 @@ func TestAnswers(t *testing.T) {
 	})
 }
 
-// RC-20, RC-22
 func TestPayloadComesByteForByte(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	for _, payload := range []string{
@@ -93,7 +91,6 @@ func TestPayloadComesByteForByte(t *testing.T) {
 	}
 }
 
-// RC-35
 func TestPayloadIsNotRead(t *testing.T) {
 	payload := bytes.Repeat([]byte("x"), 4<<20)
 	for _, test := range []struct{ command, text string }{
@@ -117,7 +114,6 @@ func TestPayloadIsNotRead(t *testing.T) {
 	}
 }
 
-// RC-64
 func TestSecretsAreWithheld(t *testing.T) {
 	own := []string{"DATABASE_URL=postgres://u:pw-one@h/d", "PGPASSWORD=pw-two", "AWS_SECRET_ACCESS_KEY=theirs", "FOO=bar",
 		"EBB_TOKEN=pw-three", "EBB_JOB_ID=of another run"}
@@ -193,7 +189,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// RC-37, the part that ends by itself.
+// Output of any length, of commands that end by themselves.
 func TestLongOutput(t *testing.T) {
 	for _, test := range []struct {
 		script string

@@ -10,7 +10,7 @@ import (
 	"github.com/seed829e008e/ebb/drain"
 )
 
-// RC-19 and RC-37: what the process ever took from the system does not grow with what commands print.
+// What the process ever took from the system does not grow with what commands print.
 func TestMemoryIsBounded(t *testing.T) {
 	const most = 16 << 20
 	var before, after runtime.MemStats

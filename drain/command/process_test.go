@@ -78,7 +78,7 @@ func TestToldToEnd(t *testing.T) {
 		text         string
 		least, most  time.Duration
 	}{
-		// RC-34. find in its second script is one without an end here.
+		// find in its second script is one without an end here.
 		{"child holds the pipes", `echo ready $$; sleep 600; true`, retried, "signal: terminated", 0, killAfter},
 		{"pipeline", `echo ready $$; (while :; do find . ; done) | cat >/dev/null; true`, retried, "signal: terminated", 0, killAfter},
 		{"ignores TERM", `trap "" TERM; echo ready $$; sleep 600`, retried, "signal: killed" + late, killAfter, 0},
@@ -86,7 +86,7 @@ func TestToldToEnd(t *testing.T) {
 			retried, "exit status 4", killAfter, 0},
 		{"its child cleans up", `(trap "sleep 0.1; echo clean >&2; exit" TERM; sleep 600 & echo ready $$; wait) & wait`,
 			retried, "signal: terminated: clean", 100 * time.Millisecond, killAfter},
-		{"endless output", `echo ready $$; yes`, retried, "signal: terminated", 0, killAfter}, // RC-37
+		{"endless output", `echo ready $$; yes`, retried, "signal: terminated", 0, killAfter},
 		{"endless output without lines", `echo ready $$; tr '\0' x </dev/zero`, retried, "signal: terminated", 0, killAfter},
 
 		{"done all the same", trapped("exit 0"), done, "", 0, killAfter},
@@ -120,7 +120,7 @@ func TestToldToEnd(t *testing.T) {
 	}
 }
 
-// RC-34 and RC-37 as they stand, with the default of five seconds from TERM to KILL.
+// Stubborn commands and endless output, with the default of five seconds from TERM to KILL.
 func TestTimeout(t *testing.T) {
 	for _, test := range []struct {
 		command   string

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// RC-46: at a second signal everything ends at once, whatever it ignores.
+// At a second signal everything ends at once, whatever it ignores.
 func TestRunningKill(t *testing.T) {
 	var running Running
 	c := shell(`trap "" TERM; echo ready $$; sleep 600`)

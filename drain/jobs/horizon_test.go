@@ -55,7 +55,7 @@ func holds(kind, application string) func(jobs.Horizon) bool {
 	}
 }
 
-// RC-70: who has the oldest snapshot is named, whatever kind of holder it is, and so is what it keeps.
+// Who has the oldest snapshot is named, whatever kind of holder it is, and so is what it keeps.
 func TestHorizon(t *testing.T) {
 	server, err := local.Start(t.Context(), local.Options{Settings: map[string]string{"max_prepared_transactions": "5", "fsync": "off"}})
 	if err != nil {
@@ -188,7 +188,7 @@ func TestHorizonWithoutPrivileges(t *testing.T) {
 	}
 }
 
-// RC-31: the skew of the two clocks, within what one exchange can tell.
+// The skew of the two clocks, within what one exchange can tell.
 func TestSkew(t *testing.T) {
 	db := schematest.Connect(t, schematest.New(t))
 	began := time.Now()

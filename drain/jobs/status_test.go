@@ -8,7 +8,7 @@ import (
 	"github.com/seed829e008e/ebb/schema/schematest"
 )
 
-// RC-32: times that are none break no count and no age.
+// Times that are none break no count and no age.
 func TestLook(t *testing.T) {
 	db := schematest.Connect(t, schematest.New(t))
 	if _, err := db.Exec(t.Context(), `insert into ebb.jobs (queue, payload, status, run_at, locked_until) values
