@@ -82,7 +82,7 @@ type ebb struct {
 	stdout, stderr bytes.Buffer
 }
 
-// start starts ebb with arguments and settings (NAME=value), and nothing else of ebb's or Postgres' in its environment.
+// start starts ebb with arguments and settings (NAME=value), and no other setting of ebb or Postgres in its environment.
 func (r *rig) start(settings []string, args ...string) *ebb {
 	r.Helper()
 	e := &ebb{Cmd: exec.Command(os.Args[0], args...), t: r.T}

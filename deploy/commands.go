@@ -54,7 +54,7 @@ func (p place) takes(commands []Command) error {
 }
 
 var (
-	// launchers start the program, or read the file, that comes behind them.
+	// launchers start the program, or read the file, that comes after them.
 	launchers = regexp.MustCompile(`^(env|nice|ionice|nohup|timeout|setsid|stdbuf|chrt|taskset|flock|time|xargs|tini|dumb-init|busybox|prlimit|(ba|da|k|z|a)?sh|python[0-9.]*|pypy[0-9.]*|node|nodejs|bun|deno|ruby|perl|php[0-9.]*|java|lua[0-9.]*|Rscript)$`)
 	// notTheProgram is what may stand between a launcher and what it starts: flags, variables, numbers and durations.
 	notTheProgram = regexp.MustCompile(`^(-.*|[A-Za-z_][A-Za-z0-9_]*=.*|[0-9.]+[smhd]?)$`)
@@ -65,7 +65,7 @@ var (
 )
 
 // lost finds the first path in a command line that leads nowhere. What is started by env, timeout, a shell and the like
-// stands behind it; the text of a script, and a flag's value, have paths anywhere.
+// stands after it; the text of a script, and a flag's value, have paths anywhere.
 func (p place) lost(args []string) (word, why string) {
 	program, moved := true, p.relative == ""
 	for i, arg := range args {

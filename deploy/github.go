@@ -79,7 +79,7 @@ func GitHub(j Job) ([]File, error) {
 	return []File{{j.Name + ".yml", made.String()}}, err
 }
 
-// wholeMinutes is the platform's limit in minutes, rounded down where that is still behind the budget.
+// wholeMinutes is the platform's limit in minutes, rounded down where that is still after the budget.
 func wholeMinutes(l limits) (int64, error) {
 	minutes := l.Deadline.Truncate(time.Minute)
 	if minutes <= l.Budget {

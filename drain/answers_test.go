@@ -13,7 +13,7 @@ import (
 	"github.com/seed829e008e/ebb/drain"
 )
 
-// A thief takes one exchange away from the first connection through a door, from when it is told to.
+// A thief takes one exchange away from the first connection through a door, from the moment that waits is set.
 type thief struct {
 	answer bool // the answer, after the commit; else the question, before it arrives
 	waits  atomic.Bool

@@ -5,7 +5,7 @@
 --        @skip: ids not to be claimed; @only: null, or the ids that may be
 -- out:   the job, as claim.sql gives it, or no row
 -- locks: the row, and one such row of every other queue, FOR NO KEY UPDATE; what is locked is skipped
--- index: ebb_jobs_due; ebb_jobs_running, from its end: what the same exchange has claimed is there, behind the entries of
+-- index: ebb_jobs_due; ebb_jobs_running, from its end: what the same exchange has claimed is there, after the entries of
 --        what was settled while somebody held an old snapshot
 with asked as (
     select a.*

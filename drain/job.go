@@ -33,6 +33,6 @@ type Job struct {
 //
 // A handler may run again for a job that it finished, if the process ended before the job was settled, so what it does
 // must bear repetition. It runs outside any transaction. Its context ends at the queue's timeout, some seconds before
-// the end of the grace once a run is told to stop, or when the lease is lost; [context.Cause] tells which. A handler
+// the end of the grace once a run has to stop, or when the lease is lost; [context.Cause] tells which. A handler
 // that does not return then is abandoned: it holds its slot until the process ends.
 type Handler func(ctx context.Context, job Job) error

@@ -29,7 +29,7 @@ const (
 // CheckPayload says what keeps Postgres from storing a payload as jsonb, or from giving it back. The error is
 // [ErrRefused] and names the place, as a JSON pointer (RFC 6901) such as /a/0, and what is wrong there. Refused are
 //
-//   - what is not one JSON value: nothing at all, more behind the value, bytes that are no UTF-8
+//   - what is not one JSON value: nothing at all, more after the value, bytes that are no UTF-8
 //   - \u0000, and half of a surrogate pair such as \ud800, in a string or a name. A backslash before the text u0000,
 //     which JSON writes \\u0000, is legal
 //   - arrays and objects more than 10,000 deep

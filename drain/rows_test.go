@@ -53,7 +53,7 @@ func TestRowsThatCannotBeChanged(t *testing.T) {
 	}
 }
 
-// However many expired rows cannot be given back, those behind them are, in the same wake.
+// However many expired rows cannot be given back, those after them are, in the same wake.
 func TestManyRowsThatCannotBeReaped(t *testing.T) {
 	r := newRig(t)
 	r.exec(`insert into ebb.jobs (payload, status, attempts, locked_until) select '{}', 'running', 1, now() from generate_series(1, 40)`)

@@ -195,7 +195,7 @@ func brief(err error) string {
 // with it a payload.
 var told = []string{"0A", "25", "28", "2B", "3D", "42", "53", "54", "55", "57", "58"}
 
-// guessed are those that say only which other name the server thinks was meant in a statement of ebb's.
+// guessed are those that say only which other name the server thinks was meant in one of our statements.
 var guessed = []string{"42703", "42P01", "42883"}
 
 // details are what the server adds to an error, where that says nothing of a row. What a function says, of a trigger or of

@@ -31,7 +31,7 @@ func (s Schedule) meansLeapDay() bool {
 }
 
 // Gaps finds the shortest and the longest gap by going from run to run, beginning with the last one before the window
-// and ending with the first one behind it.
+// and ending with the first one after it.
 //
 // Steps do not tell: */45 has gaps of 45 and of 15 minutes, and a daily run one of 47 hours where clocks go forward over
 // its time.

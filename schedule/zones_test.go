@@ -54,7 +54,7 @@ func everyZone(t testing.TB) []zoneChanges {
 	return all
 }
 
-// goesOn looks at what a schedule does from two days before a change of clocks to two days behind it: each time is later than
+// goesOn looks at what a schedule does from two days before a change of clocks to two days after it: each time is later than
 // the one before, and there are no more than minutes.
 func (s *Schedule) goesOn(t *testing.T, at int64) {
 	t.Helper()

@@ -43,7 +43,7 @@ const (
 	adoptedNow                   // all that is left is what every schema gets
 )
 
-// adopt looks at a schema that was there before ebb. Nothing of ebb's names in it is fine, and so is a jobs table that
+// adopt looks at a schema that was there before ebb. None of our names in it is fine, and so is a jobs table that
 // can become ebb's, of which it then does the next stage, or all; anything else is refused before anything was changed.
 func (m migration) adopt(ctx context.Context, tx pgx.Tx) (adoption, error) {
 	var size int64

@@ -65,7 +65,7 @@ func TestLargeNotAdopted(t *testing.T) {
 	}
 }
 
-// An index of ebb's that is invalid, as an interrupted build leaves it, or is missing is built
+// An index that is invalid, as an interrupted build leaves it, or is missing is built
 // anew by the next migrate, whatever it is called meanwhile; and what is sound is left alone.
 func TestInvalidIndexes(t *testing.T) {
 	t.Parallel()

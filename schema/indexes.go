@@ -17,7 +17,7 @@ var unsoundIndexes string
 type index struct {
 	name, table string
 	unique      string // "unique " or nothing
-	definition  string // all behind the table's name, not filled in
+	definition  string // all after the table's name, not filled in
 }
 
 var createIndex = regexp.MustCompile(`(?m)^create (unique )?index if not exists (\w+) on \{\{schema\}\}\.(\w+) ([^;]*);`)
@@ -43,7 +43,7 @@ func (i index) concurrently(schema string) string {
 	return fill(fmt.Sprintf("create %sindex concurrently if not exists %s on {{schema}}.%s %s", i.unique, i.name, i.table, i.definition), schema)
 }
 
-// An unsound index is one of ebb's that is not there, or is not to be used.
+// An unsound index is one that ebb needs and that is not there, or is not to be used.
 type unsound struct {
 	Name, Table string
 	State       string // see unsound.sql

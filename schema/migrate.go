@@ -15,8 +15,8 @@ import (
 // Migrate brings the tables in a schema to [Version], and creates the schema where there is none. A
 // jobs table of before ebb becomes ebb's, rows and all, if it has the columns id, queue, payload, status, run_at,
 // attempts, max_attempts, locked_until, last_error and created_at as ebb would make them (id may be a bigserial), and if it
-// belongs to this role. Any other table that has one of ebb's names is refused, as is a version newer than Version: with an [ErrRefused] that says
-// what differs, and before anything is changed. An index of ebb's that is missing or invalid is built anew.
+// belongs to this role. Any other table that has one of these names is refused, as is a version newer than Version: with an [ErrRefused] that says
+// what differs, and before anything is changed. An index that is missing or invalid is built anew.
 //
 // Each migration is one transaction: it is there or it is not, whatever is killed. So is the adoption of a table of up to
 // 8 MB, which nobody else can use for that moment. A larger one is adopted in several transactions, each of which holds

@@ -39,7 +39,7 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// A session that does not know of ebb's lock creates the schema, and in it a table that
+// A session that does not know the migration's lock creates the schema, and in it a table that
 // ebb can use or one that it cannot, while migrate runs.
 func TestForeignCreate(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -12,7 +12,7 @@ import (
 //go:embed names.sql
 var names string
 
-// taken says whether there is a table jobs to look at, and refuses everything else that has one of ebb's names.
+// taken says whether there is a table jobs to look at, and refuses everything else that has one of our names.
 func (m migration) taken(ctx context.Context, tx pgx.Tx) (jobs bool, err error) {
 	type object struct{ Kind, Name string }
 	there, err := collect(ctx, tx, names, pgx.RowToStructByPos[object], m.schema)

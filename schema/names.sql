@@ -1,4 +1,4 @@
--- In: $1 schema. Out: what already has one of ebb's names there: what it is, and its name. No lock but on the catalog.
+-- In: $1 schema. Out: what already has one of our names there: what it is, and its name. No lock but on the catalog.
 select case c.relkind when 'r' then 'table' when 'p' then 'partitioned table' when 'v' then 'view'
            when 'm' then 'materialized view' when 'f' then 'foreign table' when 'i' then 'index' when 'I' then 'index'
            when 'S' then 'sequence' else 'type' end,

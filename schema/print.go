@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// SQL returns what [Migrate] does to a database that has no tables of ebb's yet, as one transaction that can be run by
+// SQL returns what [Migrate] does to a database that has none of the tables yet, as one transaction that can be run by
 // hand. It takes the lock that Migrate takes, and changes nothing where the tables exist already.
 func SQL(schema string) (string, error) {
 	if err := ValidName(schema); err != nil {

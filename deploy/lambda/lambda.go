@@ -4,7 +4,7 @@
 //	Scheduler ── invocation ──► run ── answer ──► frozen ── invocation ──► run ── answer ──► ... ── TERM ──► gone
 //
 // Between an answer and the next invocation the process is frozen, however many minutes that takes: no timer fires, no
-// connection is served. So a run must leave nothing behind that ticks or holds on.
+// connection is served. So a run must leave nothing that ticks or holds on.
 package lambda
 
 import (
@@ -36,7 +36,7 @@ type Run func(context.Context) (answer []byte, err error)
 type Failure struct {
 	Kind string // the error's type
 	Text string
-	// Unfit says that the process must serve no other invocation: it is ended behind the answer, and AWS starts a new one.
+	// Unfit says that the process must serve no other invocation: it is ended after the answer, and AWS starts a new one.
 	Unfit bool
 }
 

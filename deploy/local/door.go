@@ -28,7 +28,7 @@ func newDoor(serve func(*net.TCPConn)) (*door, error) {
 	return d, nil
 }
 
-// listen makes the door be there, where it shall be and is not. The caller holds mu, once others have seen the door.
+// listen opens the door where it is to be open and is not. The caller holds mu, once others have seen the door.
 func (d *door) listen() error {
 	if !d.shall || d.listener != nil {
 		return nil
@@ -87,7 +87,7 @@ func (d *door) shutNow() {
 }
 
 // open opens the port again where it was shut. Somebody else may have been given it meanwhile, most likely for the
-// moment that a connection of theirs lasts; so it is tried until it succeeds, or the door shall be shut again.
+// moment that a connection of theirs lasts; so it is tried until it succeeds, or the door is to be shut again.
 func (d *door) open() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

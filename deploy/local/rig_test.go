@@ -23,7 +23,7 @@ import (
 type rig struct {
 	*compute
 	out  string
-	runs []span // of ebb's processes
+	runs []span // of the processes of ebb
 }
 
 type span struct{ from, to time.Time }
@@ -112,7 +112,7 @@ func (r *rig) pausedWithin(began time.Time) (total time.Duration) {
 	return total
 }
 
-// nothingBetweenRuns says that no connection of ebb's was opened but while one of its processes lived.
+// nothingBetweenRuns says that ebb opened no connection but while one of its processes lived.
 func (r *rig) nothingBetweenRuns() {
 	r.Helper()
 	open := 0

@@ -9,7 +9,7 @@ import (
 )
 
 // Callers, some of whom go away, ticks and the end all at once: whatever comes first, no two runs are in progress at
-// once, a call is answered by a run that began after it or told that none does, and nothing begins behind the last.
+// once, a call is answered by a run that began after it or told that none does, and nothing begins after the last.
 func TestACrowd(t *testing.T) {
 	for round := range 300 {
 		ctx, end := context.WithCancel(t.Context())

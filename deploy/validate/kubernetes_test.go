@@ -25,7 +25,7 @@ import (
 	"github.com/seed829e008e/ebb/schedule"
 )
 
-// cronJob is a job of ebb's for a schedule, as deploy takes it.
+// cronJob is ebb's job for a schedule, as deploy takes it.
 func cronJob(t *testing.T, lines string) deploy.Job {
 	t.Helper()
 	set, err := schedule.ParseLines(lines)

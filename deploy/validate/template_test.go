@@ -97,7 +97,7 @@ func samSchema(t *testing.T, types ...string) *jsonschema.Schema {
 
 var reference = regexp.MustCompile(`"\$ref": *"#/definitions/([^"]+)"`)
 
-// The template has no property that there is not and lacks none that there must be; its settings arrive unchanged.
+// The template has no unknown property and lacks no required one; its settings arrive unchanged.
 func TestLambdaTemplate(t *testing.T) {
 	sam := samSchema(t, "AWS::Serverless::Function", "AWS::Scheduler::Schedule", "AWS::Logs::LogGroup", "AWS::IAM::Role")
 	for _, image := range []string{"", "123456789012.dkr.ecr.eu-central-1.amazonaws.com/shop-jobs:1"} {

@@ -7,7 +7,7 @@ import (
 	"github.com/seed829e008e/ebb/schedule"
 )
 
-// Config is all of ebb's settings, and the only list of them: the environment variables and flags, the help and the
+// Config is all settings, and the only list of them: the environment variables and flags, the help and the
 // README's table are made from its tags.
 //
 //	env      the variable; its flag is derived from it

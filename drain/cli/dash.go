@@ -5,7 +5,7 @@ import "github.com/spf13/cobra"
 // A dash is the command line behind --: the handler of the queues that are named, whatever else is set for them.
 type dash []string
 
-// atDash divides what was typed into what is before -- and the command behind it, nil where there is none.
+// atDash divides what was typed into what is before -- and the command after it, nil where there is none.
 func atDash(c *cobra.Command, args []string) (before []string, behind dash) {
 	at := c.ArgsLenAtDash()
 	if at < 0 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What stands before -- and behind it, in every command that takes one there.
+// What stands before -- and after it, in every command that takes one there.
 func TestAtDash(t *testing.T) {
 	base := map[string]string{"DATABASE_URL": nowhere, "EBB_CONNECT_TIMEOUT": "10ms", "EBB_SCHEDULE": "0 6 * * *", "EBB_ADDR": "192.0.2.1:80"}
 	for _, test := range []struct {

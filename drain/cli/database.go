@@ -19,7 +19,7 @@ type source func() (*pgx.ConnConfig, error)
 
 const exampleURL = "postgres://user:password@host:5432/database"
 
-// leading are the variables of libpq any of which says where a database is, so that none of ebb's must.
+// leading are the variables of libpq any of which says where a database is, so that no setting of ebb has to.
 var leading = []string{"PGHOST", "PGPORT", "PGSERVICE", "PGDATABASE"}
 
 // database says where the jobs are, or all that is wrong with what is said of it.
@@ -171,7 +171,7 @@ func parseURL(name, text string) (*pgx.ConnConfig, error) {
 }
 
 // outOfPlace is a character of a password that was written as it is, and ends the part of the URL that it stands in: what
-// comes before it would be taken for host and port, what comes behind it for a database or a parameter.
+// comes before it would be taken for host and port, what comes after it for a database or a parameter.
 func outOfPlace(url string) string {
 	if !isURL(url) {
 		return ""

@@ -28,7 +28,7 @@ func invocationLimit(left time.Duration) limit {
 const usualRequest = 5 * time.Minute
 
 // requestLimit is how long a request may take on Cloud Run. Where the platform does not say, the budget is believed, whose
-// platform's limit is behind it then; and else the limit is the usual one.
+// platform's limit is after it then; and else the limit is the usual one.
 func requestLimit(environ map[string]string, budget time.Duration) (limit, error) {
 	const variable = "CLOUD_RUN_TIMEOUT_SECONDS"
 	l := limit{name: "the request timeout", lengthen: "lengthen the service's request timeout"}

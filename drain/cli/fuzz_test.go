@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// marker stands for a secret in what is fuzzed: no three letters of it are in any message of ebb's.
+// marker stands for a secret in what is fuzzed: no three letters of it are in any message.
 const marker = "Zq7Xk9Wv"
 
 // FuzzSettings loads the settings from any environment. Entries are separated by ';;' and are a name, '=' and a value in

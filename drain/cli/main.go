@@ -27,7 +27,7 @@ import (
 )
 
 // Main runs one command to its end and returns the exit status; it never exits the process. The arguments are those
-// behind the program's name. The PG* variables that lead to a database are read from the process's own environment, by
+// after the program's name. The PG* variables that lead to a database are read from the process's own environment, by
 // pgx, whatever environ says of them.
 //
 // The handlers are drained in their order, before the queues that the environment configures, unless EBB_QUEUES says

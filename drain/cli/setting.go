@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Setting is one of ebb's settings, as [Config] declares it.
+// A Setting is one setting, as [Config] declares it.
 type Setting struct {
 	Variable string // EBB_MAX_JOBS; EBB_QUEUE_<Q>_TIMEOUT for those of a queue
 	Flag     string // max-jobs; empty where there is none

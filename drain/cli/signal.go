@@ -25,7 +25,7 @@ func (i interruption) status() int {
 }
 
 // main executes the command and listens to signals meanwhile. The first ends the command's context, the second
-// everything: what is behind the process's end (leases, the demo's server) is made to bear that. All signals come
+// everything: what comes after the process's end (leases, the demo's server) is made to bear that. All signals come
 // through one buffered channel that is read until the end, so that none is lost however fast they come.
 func (p *program) main(args []string, signals <-chan os.Signal) int {
 	ctx, cancel := context.WithCancelCause(context.Background())

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// unknown gives a mistake for every variable that begins like a setting of ebb's and is none.
+// unknown gives a mistake for every variable that begins like a setting and is none.
 func unknown(environ map[string]string) (mistakes []error) {
 	var known []string
 	for _, s := range Settings() {
@@ -60,7 +60,7 @@ func splitGroup(name string) (q, suffix string) {
 	return "", ""
 }
 
-// groupHint is for a variable of a queue with a suffix that there is not.
+// groupHint is for a variable of a queue with an unknown suffix.
 func groupHint(name string, known []string) string {
 	for _, s := range groupSettings() {
 		suffix := strings.TrimPrefix(s.Variable, groupPrefix+"<Q>")

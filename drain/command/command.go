@@ -19,7 +19,7 @@ const defaultKillAfter = 5 * time.Second
 type Command struct {
 	// Args is the program and its arguments, as Split gives them.
 	Args []string
-	// Env is what the program sees of ebb's environment, as Environ gives it; the job's variables are added. Empty
+	// Env is what the program sees of the worker's environment, as Environ gives it; the job's variables are added. Empty
 	// means those alone.
 	Env []string
 	// Withheld names the variables that Environ withheld, for the errors of failed commands.

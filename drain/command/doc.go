@@ -56,7 +56,7 @@
 // holds the command's output open. Whatever it prints later is lost. Where ebb is the first process of a container it
 // takes in such processes when they end ([Strays]).
 //
-// When ebb is told to end at once it kills all groups first ([Running]). When ebb itself is killed (SIGKILL, out of memory)
+// When ebb has to end at once it kills all groups first ([Running]). When ebb itself is killed (SIGKILL, out of memory)
 // Linux kills the command as well, though not what the command started; elsewhere the command goes on. A container or a
 // systemd unit takes all of it along. Another run takes the job back after its lease, so a command must bear that. A command that ebb has no right to signal, say one behind
 // sudo, cannot be ended: after the grace it is abandoned.

@@ -20,7 +20,7 @@ var connection = []string{
 	"PGCLIENTENCODING", "PGTARGETSESSIONATTRS", "PGLOADBALANCEHOSTS", "PGDATESTYLE", "PGTZ", "PGGEQO",
 }
 
-// Environ is what a command sees of ebb's own environment: all of it, except
+// Environ is what a command sees of the worker's environment: all of it, except
 //
 //   - DATABASE_URL and whatever begins with it (DATABASE_URL_FILE, DATABASE_URL_REPLICA),
 //   - the connection variables of libpq (PGHOST, PGPASSWORD, PGSERVICE, PGSSLROOTCERT, ...),
@@ -61,7 +61,7 @@ func variableName(entry string) string {
 	return entry
 }
 
-// withheldNote ends the error of a failed command. All of ebb's own settings are one word in it: some are set in every
+// withheldNote ends the error of a failed command. The settings of ebb are one word in it: some are set in every
 // run, and hardly ever are they what the command missed.
 func withheldNote(withheld []string) string {
 	var names []string

@@ -1,7 +1,7 @@
 -- The last runs, the latest first. Those that a hand has put outside of the years 1 to 9999 are left out.
 --
 -- in:    @most
--- out:   their rows, each text cut to what a run of ebb's may have written, or to what is enough of it
+-- out:   their rows, each text cut to what a run may have written, or to what is enough of it
 -- locks: none but the reader's
 -- index: ebb_jobs_runs_started
 select pg_catalog.left(id, 64), coalesce(pg_catalog.left(host, 255), ''), coalesce(pg_catalog.left(version, 255), ''), started_at,
