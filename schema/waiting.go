@@ -23,7 +23,7 @@ type waiting struct {
 	last  look      // that showed anything
 }
 
-// blind is how long a build may go on of which nothing can be seen: as long as one may wait that is seen, and a second for
+// blind is the timeout when progress cannot be observed: as long as one may wait that is seen, and a second for
 // each megabyte of its table, which the slowest of computes read in that time.
 func blind(patience time.Duration, bytes int64) time.Duration {
 	return patience + time.Duration(bytes>>20)*time.Second

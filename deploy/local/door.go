@@ -13,14 +13,14 @@ type door struct {
 	tasks sync.WaitGroup
 
 	mu       sync.Mutex
-	shall    bool         // be open
+	wanted   bool         // be open
 	listener net.Listener // nil while it is shut
 	inside   map[*net.TCPConn]bool
 	closed   bool
 }
 
 func newDoor(serve func(*net.TCPConn)) (*door, error) {
-	d := &door{addr: "127.0.0.1:0", serve: serve, shall: true, inside: map[*net.TCPConn]bool{}}
+	d := &door{addr: "127.0.0.1:0", serve: serve, wanted: true, inside: map[*net.TCPConn]bool{}}
 	if err := d.listen(); err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func newDoor(serve func(*net.TCPConn)) (*door, error) {
 
 // listen opens the door where it is to be open and is not. The caller holds mu, once others have seen the door.
 func (d *door) listen() error {
-	if !d.shall || d.listener != nil {
+	if !d.wanted || d.listener != nil {
 		return nil
 	}
 	l, err := net.Listen("tcp", d.addr)
@@ -79,7 +79,7 @@ func (d *door) shut() {
 }
 
 func (d *door) shutNow() {
-	d.shall = false
+	d.wanted = false
 	if d.listener != nil {
 		d.listener.Close()
 		d.listener = nil
@@ -91,7 +91,7 @@ func (d *door) shutNow() {
 func (d *door) open() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.shall = !d.closed
+	d.wanted = !d.closed
 	d.listenOn()
 }
 

@@ -23,7 +23,7 @@ type awakeJSON struct {
 	SeesAll         bool              `json:"sees_all"`
 	Asking          string            `json:"asking"`         // what asking did: woke or prolonged
 	LastActiveAt    *time.Time        `json:"last_active_at"` // of those who are still there; null where nobody is
-	CouldPauseAt    *time.Time        `json:"could_pause_at"` // null: not while that stays which holds it awake
+	CouldPauseAt    *time.Time        `json:"could_pause_at"` // null: not until the sessions below end
 	Certain         bool              `json:"certain"`
 	WatchedS        *float64          `json:"watched_seconds"`
 	Paused          bool              `json:"paused_while_watched"`

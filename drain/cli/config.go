@@ -34,7 +34,7 @@ type Config struct {
 	Linger      time.Duration `env:"EBB_LINGER" default:"0" zero:"none" on:"run serve manifest" help:"total wait, without a connection, for jobs about to fall due" example:"30s"`
 	Backoff     time.Duration `env:"EBB_BACKOFF" default:"10s" on:"run serve manifest try" help:"base of the delay before a retry, doubled with every attempt" example:"10s"`
 	MaxBackoff  time.Duration `env:"EBB_MAX_BACKOFF" default:"1h" on:"run serve manifest try" help:"cap of the delay before a retry" example:"1h"`
-	PassEnv     list          `env:"EBB_PASS_ENV" default:"none" on:"run serve manifest try" help:"withheld variables that commands shall see; comma-separated" example:"DATABASE_URL,PGPASSWORD"`
+	PassEnv     list          `env:"EBB_PASS_ENV" default:"none" on:"run serve manifest try" help:"withheld variables to pass to commands anyway; comma-separated" example:"DATABASE_URL,PGPASSWORD"`
 
 	Schedule    schedule.Set  `env:"EBB_SCHEDULE" default:"none" on:"run serve manifest plan" help:"cron lines (one a line) that start runs: ebb serve follows them, ebb manifest prints them for a scheduler, ebb plan weighs them, and a run warns when with them the compute never sleeps" example:"*/30 * * * *"`
 	IdleTimeout time.Duration `env:"EBB_IDLE_TIMEOUT" default:"10m, or the preset's" on:"run serve manifest plan awake" help:"the compute's idle timeout" example:"5m"`

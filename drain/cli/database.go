@@ -159,7 +159,7 @@ func parseURL(name, text string) (*pgx.ConnConfig, error) {
 	case strings.Contains(said, "failed to read service"):
 		why = "names a service that is not in the service file; see PGSERVICE and PGSERVICEFILE"
 	case strings.Contains(said, "sslmode is invalid"): // in a service file
-		why = "leads to an sslmode that there is not; use for example sslmode=verify-full"
+		why = "has an unknown sslmode; use for example sslmode=verify-full"
 	case strings.Contains(said, "failed to configure TLS"):
 		why = "names a certificate or key (sslrootcert, sslcert, sslkey) that cannot be used"
 	case strings.Contains(said, "connect_timeout"):

@@ -84,7 +84,7 @@ func (r runEnd) why() string {
 	case r.strict && r.report.DueLeft > 0:
 		return "due jobs that are left: " + counted(r.report.DueLeft)
 	}
-	return "the run did not come to look what is left"
+	return "the run ended before it could count what is left"
 }
 
 func isRun(err error) bool { return errors.As(err, new(runEnd)) }

@@ -86,7 +86,7 @@ func TestFailureOf(t *testing.T) {
 		{runEnd{report: with(func(r *drain.Report) { r.Abandoned = 1 })}, "Ebb.Exit5", "exit status 5: handlers that did not return and were abandoned: 1; {", `"abandoned":1`},
 		{runEnd{strict: true, report: with(func(r *drain.Report) { r.FailedForGood = 2 })}, "Ebb.Exit4", "exit status 4: jobs that failed for good: 2; {", `"stopped":"empty"`},
 		{runEnd{strict: true, report: with(func(r *drain.Report) { r.DueLeft = 2 })}, "Ebb.Exit3", "exit status 3: due jobs that are left: 2; {", `"due_left":2`},
-		{runEnd{strict: true, report: with(func(r *drain.Report) { r.Looked = false })}, "Ebb.Exit3", "exit status 3: the run did not come to look what is left; {", `"due_left":null`},
+		{runEnd{strict: true, report: with(func(r *drain.Report) { r.Looked = false })}, "Ebb.Exit3", "exit status 3: the run ended before it could count what is left; {", `"due_left":null`},
 	} {
 		f := failureOf(test.err, nil)
 		var run runEnd

@@ -39,7 +39,7 @@ func (p *program) manifestCommand() *cobra.Command {
 	}
 	c := &cobra.Command{
 		Use:   "manifest " + strings.Join(names, "|") + " [flags] [-- COMMAND [ARGUMENT...]]",
-		Short: "Print what has a scheduler start runs",
+		Short: "Print the files a scheduler needs to start runs",
 		Long: `Print the files with which a platform starts runs by EBB_SCHEDULE, from the same settings that run reads. Limits that are
 not set are derived from the shortest gap of the schedule: job timeout + grace < EBB_MAX_RUNTIME < the platform's limit
 < gap. What does not fit, and a schedule that the platform does not know, is refused.

@@ -14,7 +14,7 @@ func (p *program) serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve [flags] [-- COMMAND [ARGUMENT...]]",
 		Short: "Stay, and drain the queues by EBB_SCHEDULE and when called",
-		Long: `Stay, where there is no scheduler, or where an app shall wake the worker as soon as it has committed a job. Runs are those
+		Long: `Stay, where there is no scheduler, or where an app wakes the worker as soon as it has committed a job. Runs are those
 of ebb run, with the same settings: each has EBB_MAX_RUNTIME from its own start, and its summary is a line on standard
 output. Between them ebb has no connection and asks the database nothing.
 
@@ -23,7 +23,7 @@ header "Authorization: Bearer <token>", the token being what EBB_TOKEN or EBB_TO
 time of the schedule that comes meanwhile is skipped. Calls that come meanwhile have one more run follow, which they share,
 since the run in progress may have looked before the callers committed. The answer comes when the run has ended: its
 summary, with the HTTP status 200 where ebb run would exit with 0 and 500 where it would not, or 503 where ebb stops and
-the run did not come to look. The exit status is in the header Ebb-Exit-Status. A caller who goes away ends no run.
+the run ended before it could count what is left. The exit status is in the header Ebb-Exit-Status. A caller who goes away ends no run.
 
 GET /healthz says whether ebb is idle or running, and asks no database. When ebb stops it takes no new connections; who is
 still connected gets 503.
