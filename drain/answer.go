@@ -2,7 +2,6 @@ package drain
 
 import (
 	"errors"
-	"slices"
 	"time"
 )
 
@@ -22,7 +21,8 @@ func (w *wake) answer(resp response) {
 		return
 	}
 	w.took = resp.took
-	w.skip = append(w.skip, slices.Concat(resp.orphans, resp.skipped)...)
+	w.skip = append(w.skip, resp.orphans...)
+	w.lost = append(w.lost, resp.skipped...)
 	if w.alone.first.IsZero() {
 		w.alone.first = resp.now
 	}

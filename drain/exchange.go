@@ -32,15 +32,16 @@ type database interface {
 
 // A request is what one exchange does, in this order.
 type request struct {
-	run      string
-	inFlight []int64 // all that runs under this run's id for a reason
-	orphans  bool    // give back what runs under it for none
-	settles  []*task // in id order
-	extends  []holding
-	reap     bool
-	only     []int64 // the rows to reap; nil: any
-	claim    *claim
-	read     *task // whose payload is to be read
+	run       string
+	inFlight  []int64 // all that runs under this run's id for a reason
+	orphans   bool    // give back what runs under it for none
+	settles   []*task // in id order
+	extends   []holding
+	reap      bool
+	only      []int64 // the rows to reap, or to give back; nil: any
+	claim     *claim
+	read      *task // whose payload is to be read
+	orphanIDs bool  // tell what could be given back
 	// suspects asks for the rows that this claim, and a reap, may fail on.
 	suspects *claim
 	lookup   []int64 // ids of jobs to tell the state of
@@ -76,6 +77,7 @@ type response struct {
 	claimed      []claimed
 	payload      []byte
 	orphans      []int64
+	orphanIDs    []int64
 	suspects     suspects
 	rows         map[int64]row
 	aloneDue     bool
@@ -85,7 +87,7 @@ type response struct {
 
 	// suppressed rows were chosen and then not changed, for a trigger took the change back.
 	suppressed []int64
-	// skipped rows cannot be claimed, reaped or read: this run leaves them as they are.
+	// skipped rows cannot be claimed, reaped, read or given back: this run leaves them as they are.
 	skipped  []int64
 	rowByRow bool
 	// unanswered says that some try was sent and its answer did not come.

@@ -67,7 +67,7 @@ func (w *wake) lastLook(ctx context.Context) {
 	for _, t := range tasks {
 		look.lookup = append(look.lookup, t.job.ID)
 	}
-	w.finished, w.locked, w.underWay = nil, nil, nil
+	w.finished, w.locked, w.late, w.underWay = nil, nil, nil, nil
 	found := w.exchanger.exchange(ctx, ctx, look)
 	if found.err != nil {
 		w.giveUp(tasks)

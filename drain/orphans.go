@@ -9,10 +9,21 @@ import (
 //go:embed orphans.sql
 var orphansStatement statement
 
+//go:embed orphan_ids.sql
+var orphanIDsStatement statement
+
 // orphans gives back claims of this run that it never heard of: their answer was lost, so none of them was started.
-func (b *batch) orphans(run string, inFlight []int64, to *response) {
-	b.queue(orphansStatement, pgx.StrictNamedArgs{"run": run, "in_flight": ids(inFlight)}).Query(func(rows pgx.Rows) error {
+func (b *batch) orphans(run string, inFlight, only []int64, to *response) {
+	b.queue(orphansStatement, pgx.StrictNamedArgs{"run": run, "in_flight": ids(inFlight), "only": only}).Query(func(rows pgx.Rows) error {
 		return to.readChanged(rows, func(id int64) { to.orphans = append(to.orphans, id) })
+	})
+}
+
+// orphanIDs tells which ones there are.
+func (b *batch) orphanIDs(run string, inFlight []int64, to *response) {
+	b.queue(orphanIDsStatement, pgx.StrictNamedArgs{"run": run, "in_flight": ids(inFlight)}).Query(func(rows pgx.Rows) (err error) {
+		to.orphanIDs, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+		return err
 	})
 }
 

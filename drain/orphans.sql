@@ -1,7 +1,7 @@
 -- Gives back what runs under this run's id without being in flight: claims whose answer was lost on the way, so that none
 -- of them was started. The attempt is given back.
 --
--- in:    @run, @in_flight: ids of all that this run holds, abandoned ones included
+-- in:    @run, @in_flight: ids of all that this run holds, abandoned ones included; @only: null, or the ids to give back
 -- out:   id of each row that was chosen, and whether it was changed, for a trigger may suppress that
 -- locks: the rows, in id order; what is locked is skipped
 -- index: ebb_jobs_running
@@ -9,6 +9,7 @@ with orphan as materialized (
     select id
     from {schema}.jobs
     where status = 'running' and locked_by = @run::text and id <> all (@in_flight::bigint[])
+      and (@only::bigint[] is null or id = any (@only))
     order by id
     for no key update skip locked
 ),

@@ -135,6 +135,14 @@ func (x *exchanger) settleRowByRow(ctx, connecting context.Context, req request,
 		}
 		return nil
 	}, func(id int64, err error) {
+		if t := tasks[id]; t.completes() { // its handler may have settled it
+			look := req.part()
+			look.lookup = []int64{id}
+			if found := x.repeat(ctx, connecting, &look, mostTries); found.err == nil && t.settlement.became(found.rows[id], req.run) == completed {
+				settled[id] = completed
+				return
+			}
+		}
 		x.config.Log.Error("the job cannot be settled; it stays running until its lease ends",
 			"id", id, "attempt", tasks[id].job.Attempt, "error", brief(err))
 		settled[id] = unsettleable
@@ -182,25 +190,52 @@ func (x *exchanger) restRowByRow(ctx, connecting context.Context, req request) r
 	if resp.err == nil || isTableLock(resp.err) || diagnoseTrouble(resp.err) != rowTrouble {
 		return resp
 	}
+	unanswered := resp.unanswered
+	var given response
 	if req.orphans {
-		one := req.part()
-		one.orphans = true
-		if given := x.repeat(ctx, connecting, &one, 1); given.err != nil && diagnoseTrouble(given.err) == rowTrouble {
-			x.config.Log.Error("what was claimed in an exchange whose answer was lost cannot be given back; it stays running until its lease ends",
-				"error", brief(given.err))
+		if given = x.orphansRowByRow(ctx, connecting, req); given.err != nil {
+			return given
 		}
-		req.orphans = false
+		req.orphans, req.inFlight = false, append(req.inFlight, given.skipped...)
 	}
-	if req.claim != nil {
-		all := x.claimRowByRow(ctx, connecting, req)
-		all.unanswered = all.unanswered || resp.unanswered
-		return all
+	switch {
+	case req.claim != nil:
+		resp = x.claimRowByRow(ctx, connecting, req)
+	case req.read == nil:
+		resp = x.repeat(ctx, connecting, &req, 1)
+	default:
+		x.config.Log.Error("the job's payload cannot be read; it is given back and skipped by this run", "id", req.read.job.ID, "error", brief(resp.err))
+		resp = response{skipped: []int64{req.read.job.ID}}
 	}
-	if req.read == nil {
-		return x.repeat(ctx, connecting, &req, 1)
+	resp.orphans, resp.skipped = append(resp.orphans, given.orphans...), append(resp.skipped, given.skipped...)
+	resp.suppressed = append(resp.suppressed, given.suppressed...)
+	resp.unanswered = resp.unanswered || unanswered
+	return resp
+}
+
+// orphansRowByRow gives back one orphan an exchange.
+func (x *exchanger) orphansRowByRow(ctx, connecting context.Context, req request) (all response) {
+	look := req.part()
+	look.orphanIDs = true
+	looked := x.repeat(ctx, connecting, &look, mostTries)
+	if looked.err != nil {
+		return looked
 	}
-	x.config.Log.Error("the job's payload cannot be read; it is given back and skipped by this run", "id", req.read.job.ID, "error", brief(resp.err))
-	return response{skipped: []int64{req.read.job.ID}}
+	all.err = each(looked.orphanIDs, func(id int64) error {
+		one := req.part()
+		one.orphans, one.only = true, []int64{id}
+		resp := x.repeat(ctx, connecting, &one, 1)
+		all.orphans, all.suppressed = append(all.orphans, resp.orphans...), append(all.suppressed, resp.suppressed...)
+		return resp.err
+	}, func(id int64, err error) {
+		x.config.Log.Error("the job was claimed in an exchange whose answer was lost, and cannot be given back; it stays running until its lease ends",
+			"id", id, "error", brief(err))
+		all.skipped = append(all.skipped, id)
+	})
+	if all.err != nil && diagnoseTrouble(all.err) == rowTrouble { // all of them fail alike, and are left as they are
+		all.skipped, all.err = looked.orphanIDs, nil
+	}
+	return all
 }
 
 // claimRowByRow reaps and claims the rows that a request would have, one an exchange.

@@ -145,7 +145,7 @@ func (s *session) once(ctx context.Context, req request) (response, error) {
 // ask puts into a batch what a request asks for.
 func (b *batch) ask(req request, resp *response) {
 	if req.orphans {
-		b.orphans(req.run, req.inFlight, resp)
+		b.orphans(req.run, req.inFlight, req.only, resp)
 	}
 	if len(req.settles) > 0 {
 		b.settle(req.run, req.settles, resp)
@@ -169,6 +169,9 @@ func (b *batch) ask(req request, resp *response) {
 	}
 	if req.read != nil {
 		b.read(req.run, req.read, &resp.payload)
+	}
+	if req.orphanIDs {
+		b.orphanIDs(req.run, req.inFlight, resp)
 	}
 	if req.suspects != nil {
 		b.suspects(*req.suspects, &resp.suspects)

@@ -79,17 +79,13 @@ func (s *state) stillLocked(now time.Time) (n int) {
 func (w *wake) takeSettled(asked []*task, resp *response) {
 	now, settled := time.Now(), false
 	for _, t := range asked {
-		end := t.leaseEnd()
-		if resp.unanswered || t.completes() { // it may be settled already
-			end = end.Add(answerTime)
-		}
-		open := now.Before(end)
+		open := now.Before(t.leaseEnd())
 		switch o := resp.settled[t.job.ID]; {
 		case o == stuck && open:
 			t.askAt = now.Add(askAgain)
 			w.locked = append(w.locked, t)
 		case o == 0 && isTableLock(resp.err) && !open:
-			w.count(t, stuck)
+			w.late = append(w.late, t)
 		case o == 0:
 			w.settleSoon(t)
 		default:

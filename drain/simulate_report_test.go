@@ -101,6 +101,9 @@ func (sim *simulation) judgeCounts(run *simRun) {
 	if r.Claimed < started || r.Claimed > heard {
 		sim.fault("%s: reports %d as claimed, but %d started and the answers told of %d", run.name, r.Claimed, started, heard)
 	}
+	if len(sim.runs) > 1 && db.unheard > 0 { // another run may have written over what it would be recognized by
+		foul++
+	}
 	reaped := 0
 	for id, by := range sim.reapedBy {
 		reaped += count(by[run.name])

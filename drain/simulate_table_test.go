@@ -169,11 +169,14 @@ func (r *simRow) mine(run string, attempt int) bool {
 }
 
 func (t *simTable) orphans(req request, resp *response) error {
-	if !req.orphans {
-		return nil
-	}
 	for _, r := range t.sorted() {
-		if r.status != "running" || r.lockedBy != req.run || slices.Contains(req.inFlight, r.id) || !r.isFree() {
+		if r.status != "running" || r.lockedBy != req.run || slices.Contains(req.inFlight, r.id) {
+			continue
+		}
+		if req.orphanIDs {
+			resp.orphanIDs = append(resp.orphanIDs, r.id)
+		}
+		if !req.orphans || !r.isFree() || req.only != nil && !slices.Contains(req.only, r.id) {
 			continue
 		}
 		changed, err := t.change(r, "orphan", req.run, func(r *simRow) {

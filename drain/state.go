@@ -22,8 +22,9 @@ type state struct {
 	unread    *task         // the one that waits for its payload, or nil
 	underWay  *request      // the exchange without its answer yet, or nil
 
-	lost []int64 // ids whose rows may still run under this run's id, but are no longer its to settle
-	skip []int64 // ids that this run released or cannot change, left out of its claims
+	lost []int64 // ids whose rows this run leaves as they are, though some may still run under its id
+	skip []int64 // ids that this run gave back, left out of its claims
+	late []*task // finished, and their leases ended before their settlement was answered: looked up at the run's end
 
 	alone    turns
 	claims   int           // jobs claimed so far
@@ -83,7 +84,7 @@ func (s *state) holds() bool {
 
 // unsettled are the tasks whose handlers ended, or never started, and whose rows are not known to say so.
 func (s *state) unsettled() []*task {
-	tasks := slices.Concat(s.finished, s.locked)
+	tasks := slices.Concat(s.finished, s.locked, s.late)
 	if s.underWay != nil {
 		tasks = append(tasks, s.underWay.settles...)
 	}
