@@ -14,7 +14,10 @@ func (w *wake) answer(resp response) {
 	w.underWay, w.cut = nil, false
 	w.lookAt, w.usedAt, w.connected = time.Time{}, time.Now(), true
 	w.takeSettled(asked.settles, &resp)
-	w.orphans = resp.err != nil && (w.orphans || resp.unanswered || len(resp.claimed)+len(resp.reaped) > 0)
+	for _, r := range resp.reaped { // row by row, also where an error came after
+		w.takeReaped(r)
+	}
+	w.orphans = resp.err != nil && (w.orphans || resp.unanswered || len(resp.claimed) > 0)
 	if resp.err != nil {
 		w.fail(resp.err)
 		w.observe()
@@ -27,9 +30,6 @@ func (w *wake) answer(resp response) {
 		w.alone.first = resp.now
 	}
 	w.takeExtended(&resp)
-	for _, r := range resp.reaped {
-		w.takeReaped(r)
-	}
 	if asked.reap {
 		w.reap = len(resp.reaped) == mostReaped || resp.rowByRow
 	}
