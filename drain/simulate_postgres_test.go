@@ -20,8 +20,7 @@ import (
 // passed. What happens within a hair of a lease's end may differ for that; then it is done again.
 func TestSimulatedTableIsTrue(t *testing.T) {
 	p := newSimPostgres(t)
-	first := uint64(time.Now().UnixNano()) &^ (1<<32 - 1)
-	n := uint64(200)
+	first, n := firstSeed(t), uint64(200)
 	if seed, ok := simulateSeed(t); ok {
 		first, n = seed, 1
 	}

@@ -12,8 +12,8 @@ import (
 
 // The simulation: whole runs against a model of the table, in virtual time, with everything going wrong that may. A
 // schedule comes from a seed alone, which a failure prints. SIMULATE says how many are gone through
-// (SIMULATE=20000 go test ./drain -run TestSimulate; a million take some ten minutes), and SIMULATE_SEED repeats one and
-// shows what happens in it.
+// (SIMULATE=20000 go test ./drain -run TestSimulate; a million take some ten minutes), from SIMULATE_FIRST on;
+// SIMULATE_SEED repeats one and shows what happens in it.
 func TestSimulate(t *testing.T) {
 	if seed, ok := simulateSeed(t); ok {
 		sim := simulate(t, newSchedule(seed), nil, true)
@@ -29,12 +29,7 @@ func TestSimulate(t *testing.T) {
 			t.Fatalf("SIMULATE: %v", err)
 		}
 	}
-	first := uint64(time.Now().UnixNano()) &^ (1<<32 - 1)
-	if text := os.Getenv("SIMULATE_FIRST"); text != "" { // the same schedules again, for comparing two engines
-		if _, err := fmt.Sscan(text, &first); err != nil {
-			t.Fatalf("SIMULATE_FIRST: %v", err)
-		}
-	}
+	first := firstSeed(t)
 	var next atomic.Uint64
 	var failures atomic.Int64
 	for i := range runtime.GOMAXPROCS(0) {
@@ -58,6 +53,21 @@ func TestSimulate(t *testing.T) {
 			}
 		})
 	}
+}
+
+// firstSeed is 1, so that a test that passed passes again; another one each time where SIMULATE asks for a search; and what
+// SIMULATE_FIRST says.
+func firstSeed(t *testing.T) (first uint64) {
+	switch text := os.Getenv("SIMULATE_FIRST"); {
+	case text != "":
+		if _, err := fmt.Sscan(text, &first); err != nil {
+			t.Fatalf("SIMULATE_FIRST: %v", err)
+		}
+		return first
+	case os.Getenv("SIMULATE") != "":
+		return uint64(time.Now().UnixNano()) &^ (1<<32 - 1)
+	}
+	return 1
 }
 
 func simulateSeed(t *testing.T) (seed uint64, ok bool) {
