@@ -8,9 +8,7 @@ import (
 // answer takes in what came of the exchange that was under way.
 func (w *wake) answer(resp response) {
 	asked := w.underWay
-	if w.exchanges.Err() != nil || w.cut {
-		w.cutShort = resp.err != nil && isTimeout(resp.err)
-	}
+	w.cutShort = (w.exchanges.Err() != nil || w.cut) && resp.err != nil && isTimeout(resp.err)
 	w.underWay, w.cut = nil, false
 	w.lookAt, w.usedAt, w.connected = time.Time{}, time.Now(), true
 	w.takeSettled(asked.settles, &resp)
@@ -31,7 +29,7 @@ func (w *wake) answer(resp response) {
 	}
 	w.takeExtended(&resp)
 	if asked.reap {
-		w.reap = len(resp.reaped) == mostReaped || resp.rowByRow
+		w.reap = len(resp.reaped)+len(resp.skipped) >= mostReaped || resp.rowByRow
 	}
 	w.takeRead(asked.read, &resp)
 	w.takeClaimed(asked.claim, &resp)

@@ -13,6 +13,9 @@ import (
 // statement in it may work, since a compute that went away may leave no sign.
 const answerTime = time.Minute
 
+// mostNamed is how many rows of one exchange are named in the log.
+const mostNamed = 20
+
 // mostTries is how often an exchange is made that fails for a reason which passes: a deadlock, a lock not got.
 const mostTries = 4
 
@@ -134,8 +137,13 @@ func (r request) hasRest() bool { return r.claim != nil || r.read != nil || r.or
 func (x *exchanger) report(req request, resp *response) {
 	suppressed := resp.suppressed
 	resp.suppressed = nil
-	for _, id := range suppressed {
-		x.config.Log.Error("a trigger on the table suppresses the change of the job's row; it is left as it is and skipped by this run", "id", id)
+	if more := len(suppressed) - mostNamed; more > 0 {
+		x.config.Log.Error("a trigger on the table suppresses the change of more rows than are named here", "more", more)
+	}
+	for i, id := range suppressed {
+		if i < mostNamed {
+			x.config.Log.Error("a trigger on the table suppresses the change of the job's row; it is left as it is and skipped by this run", "id", id)
+		}
 		settles := slices.ContainsFunc(req.settles, func(t *task) bool { return t.job.ID == id })
 		extends := slices.ContainsFunc(req.extends, func(h holding) bool { return h.id == id })
 		switch {

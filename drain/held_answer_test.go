@@ -170,3 +170,30 @@ func TestGraceCutsASettlementThatIsDone(t *testing.T) {
 	}
 	r.want(`select done, failed, lost from ebb.jobs_runs`, "(4,1,0)")
 }
+
+// A connection that falls silent at a settling exchange does not eat up the grace: the exchange is made again over another
+// one while there is time.
+func TestSilenceWhileStopping(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.exec(`insert into ebb.jobs (payload) select '{}' from generate_series(1, 20)`)
+	h := newHolder(1)
+	_, url := r.door(h.treat(r.server()))
+	t.Cleanup(func() { close(h.cut) })
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	config, log := logged(r.config(nil))
+	config.Database, config.Grace = database(url), 8*time.Second
+	began := time.Now()
+	done := r.background(ctx, config)
+	<-h.held
+	stop()
+	report := done()
+	if report.Done != 10 || report.Lost != 0 || report.Stopped != drain.StoppedSignal || !report.Looked {
+		t.Errorf("%+v\n%s", report, log)
+	}
+	if took := time.Since(began); took > 6*time.Second {
+		t.Errorf("it took %v of the grace", took)
+	}
+	r.want(`select status, count(*) from ebb.jobs group by 1 order by 1`, "(done,10)", "(queued,10)")
+}

@@ -14,9 +14,12 @@ import (
 //go:embed suspects.sql
 var suspectsStatement statement
 
-// sample is how many rows of a kind are tried, the last of them included, before an error that they all share counts as
-// nobody's fault.
+// sample is how many rows of a kind are tried at the least, the last of them included, before an error that they all share
+// counts as nobody's fault.
 const sample = 4
+
+// mostAlike is how many rows are tried that all fail alike.
+const mostAlike = 100
 
 // The suspects are the rows that a reap or a claim may have failed on: the first ones, and the last.
 type suspects struct{ expired, due []int64 }
@@ -61,8 +64,9 @@ func (x *exchanger) rowByRow(ctx, connecting context.Context, req request, unans
 	return resp
 }
 
-// each makes one exchange a row. Where the first three rows and the last all fail alike and none got through, the error
-// is none of theirs: it is the run's, and no row is said to have failed.
+// each makes one exchange a row. Where all rows fail alike, a hundred of them at the most and the last one among these, the
+// error is none of theirs: it is the run's, and no row is said to have failed. Four are enough where each takes all the
+// time that a statement has.
 func each(rows []int64, try func(id int64) error, failed func(id int64, err error)) error {
 	var ids []int64
 	var errs []error
@@ -78,7 +82,9 @@ func each(rows []int64, try func(id int64) error, failed func(id int64, err erro
 		if last := len(rows) - 1; i+2 == sample && last > i && alike(sample-1, errs) {
 			rows = slices.Insert(slices.Clone(rows[:last]), i+1, rows[last])
 		}
-		if i+1 == sample && alike(sample, errs) {
+		tried := i + 1
+		enough := tried == len(rows) || tried == mostAlike || isStatementTimeout(err)
+		if tried >= sample && enough && alike(tried, errs) {
 			return err
 		}
 	}
@@ -242,7 +248,7 @@ func (x *exchanger) orphansRowByRow(ctx, connecting context.Context, req request
 func (x *exchanger) claimRowByRow(ctx, connecting context.Context, req request) (all response) {
 	look := req.part()
 	some := *req.claim
-	some.most = max(some.most, sample)
+	some.most = max(some.most, mostAlike)
 	look.suspects = &some
 	looked := x.repeat(ctx, connecting, &look, mostTries)
 	if looked.err != nil {
@@ -272,12 +278,14 @@ func (x *exchanger) claimRowByRow(ctx, connecting context.Context, req request) 
 			timeout = err
 		}
 	}
-	all.err = each(looked.suspects.expired, func(id int64) error {
+	reapErr := each(looked.suspects.expired, func(id int64) error {
 		of := req.part()
 		of.reap, of.only = true, []int64{id}
 		return one(of)
 	}, failed)
-	if all.err == nil {
+	ofAll := diagnoseTrouble(reapErr) == rowTrouble // which may still be theirs alone: the claims tell
+	if all.err = reapErr; reapErr == nil || ofAll {
+		reaped := through
 		all.err = each(looked.suspects.due, func(id int64) error {
 			if len(all.claimed) >= req.claim.most {
 				return nil
@@ -287,6 +295,15 @@ func (x *exchanger) claimRowByRow(ctx, connecting context.Context, req request) 
 			of.claim = &c
 			return one(of)
 		}, failed)
+		switch {
+		case ofAll && through == reaped:
+			all.err = reapErr
+		case ofAll:
+			ids := looked.suspects.expired
+			x.config.Log.Error("jobs whose leases ran out cannot be reaped; they are left as they are and skipped by this run",
+				"jobs", len(ids), "first", ids[:min(len(ids), mostNamed)], "error", brief(reapErr))
+			all.skipped = append(all.skipped, ids...)
+		}
 	}
 	if all.err == nil && through == 0 && timeout != nil { // no row got through in time, so it was none of theirs
 		all.err = timeout

@@ -45,6 +45,7 @@ type state struct {
 	connected bool // as far as is known
 	usedAt    time.Time
 	lingerTo  time.Time     // lingering until then, or zero
+	sentAt    time.Time     // of the exchange under way
 	lingered  time.Duration // so far
 }
 
@@ -175,7 +176,7 @@ func (s *state) settleSoon(t *task) {
 func (s *state) send(req *request, now time.Time) {
 	s.finished, s.slowest, s.unstarted = nil, 0, false
 	s.locked = slices.DeleteFunc(s.locked, func(t *task) bool { return !now.Before(t.askAt) })
-	s.underWay, s.resumed = req, s.stop.begun()
+	s.underWay, s.sentAt, s.resumed = req, now, s.stop.begun()
 }
 
 // never is later than any run.

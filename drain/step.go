@@ -18,7 +18,7 @@ type decision struct {
 	overdue []*task  // their handlers should have returned: give them one more moment, or abandon them
 	release []*task  // give these back, which will not start
 	start   []*task  // start these
-	cut     bool     // end the exchange under way, from which nothing is to be had
+	cut     bool     // end the exchange under way, which is not answered
 	send    *request // make this exchange
 	close   bool     // close the connection
 	over    string   // the run has come to its end, for this reason
@@ -54,11 +54,10 @@ func (s *state) step(now time.Time) decision {
 	}
 	at := earlier(s.nextTurn(), look.at)
 	if s.underWay != nil {
-		if s.stop.begun() && !s.cut && !s.holds() {
-			if !now.Before(s.stop.cancelAt) {
-				return decision{cut: true}
-			}
-			at = earlier(at, s.stop.cancelAt)
+		if cutAt := s.cutAt(); !now.Before(cutAt) {
+			return decision{cut: true}
+		} else if at.After(cutAt) {
+			at = cutAt
 		}
 		return decision{until: at, lookAt: look.next}
 	}
@@ -86,6 +85,15 @@ func (s *state) step(now time.Time) decision {
 		return decision{send: req}
 	}
 	return decision{until: earlier(at, wanted), lookAt: look.next}
+}
+
+// cutAt is when the exchange under way is given up once the run stops: whoever does not answer then may never do so, and
+// what is finished is to be settled over another connection while there is time.
+func (s *state) cutAt() time.Time {
+	if !s.stop.begun() || s.cut {
+		return never
+	}
+	return later(s.sentAt, s.stop.beganAt).Add(max(s.stop.endAt.Sub(s.stop.beganAt)/4, time.Second))
 }
 
 func (s *state) budgetEnd() time.Time { return s.deadline.Add(-s.config.Grace) }

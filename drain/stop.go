@@ -15,6 +15,7 @@ const (
 // A stop is a run on its way to its end. The zero stop has not begun.
 type stop struct {
 	reason                   string
+	beganAt                  time.Time
 	cancelAt, leaveAt, endAt time.Time
 }
 
@@ -22,6 +23,7 @@ type stop struct {
 func stopBy(reason string, end time.Time, grace time.Duration) stop {
 	return stop{
 		reason:   reason,
+		beganAt:  end.Add(-grace),
 		cancelAt: end.Add(-shrink(cancelBefore, grace)),
 		leaveAt:  end.Add(-shrink(leaveBefore, grace)),
 		endAt:    end,
@@ -46,8 +48,8 @@ func (w *wake) beginStop(reason string, end time.Time) {
 		return
 	}
 	end = earlier(end, w.deadline)
-	w.stop, w.lookAt = stopBy(reason, end, min(w.config.Grace, time.Until(end))), time.Time{}
-	w.config.Log.Info("stopping: nothing more is claimed", "reason", reason, "grace", time.Until(end).Round(time.Millisecond).String())
+	w.stop, w.lookAt = stopBy(reason, end, min(w.config.Grace, max(0, time.Until(end)))), time.Time{}
+	w.config.Log.Info("stopping: nothing more is claimed", "reason", reason, "grace", max(0, time.Until(end)).Round(time.Millisecond).String())
 	w.endClaims()
 	time.AfterFunc(time.Until(end), w.cutAll)
 }

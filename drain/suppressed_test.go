@@ -2,6 +2,7 @@ package drain_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -107,7 +108,7 @@ func TestErrorsOfEveryRow(t *testing.T) {
 		{"claim, one at a time", always("new.status = 'running'"), func(c *drain.Config) { c.Batch = 1 }},
 		{"claim, the first rows for another reason", `alter table ebb.jobs add check (id > 2 or status = 'queued');` + always("new.status = 'running'"), nil},
 		{"settle", always("new.status = 'done'"), func(c *drain.Config) { c.Grace = 2 * time.Second }},
-		{"reap", `update ebb.jobs set status = 'running', attempts = 1, locked_until = now() where id <= 100;` + always("old.status = 'running'"), nil},
+		{"reap", `update ebb.jobs set status = 'running', attempts = 1, locked_until = now() where id <= 100;` + always("old.status = 'running'"), func(c *drain.Config) { c.Grace = 2 * time.Second }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -119,7 +120,7 @@ func TestErrorsOfEveryRow(t *testing.T) {
 				c.config(&config)
 			}
 			report, err := r.try(context.Background(), config)
-			if err == nil || report.Stopped != drain.StoppedError || !strings.Contains(report.Error, "not today") || report.Exchanges > 40 {
+			if err == nil || report.Stopped != drain.StoppedError || !strings.Contains(report.Error, "not today") || report.Exchanges > 130 {
 				t.Errorf("%v, %+v", err, report)
 			}
 			if n := strings.Count(log.String(), "cannot be"); n > 2 {
@@ -128,4 +129,45 @@ func TestErrorsOfEveryRow(t *testing.T) {
 			r.want(`select count(*) from ebb.jobs where status = 'done'`, "(0)")
 		})
 	}
+}
+
+// Rows that all fail alike keep nobody else from being done, wherever the others stand.
+func TestBadRowsAmongOthers(t *testing.T) {
+	const refuse = `create function refuse() returns trigger language plpgsql as
+		$$begin if old.payload ? 'bad' then raise exception 'not %', old.id; end if; return new; end$$;
+		create trigger refuse before update on ebb.jobs for each row execute function refuse()`
+	bad := func(rows int, ago string) string {
+		return fmt.Sprintf(`insert into ebb.jobs (payload, run_at) select '{"bad": 1}', now() - interval '%s' from generate_series(1, %d);`, ago, rows)
+	}
+	const good = `insert into ebb.jobs (payload, run_at) select '{}', now() - interval '30 min' from generate_series(1, 5);`
+	const expired = `insert into ebb.jobs (payload, status, attempts, locked_until) select `
+	for name, setup := range map[string]string{
+		"expired ones, others are due": expired + `'{"bad": 1}', 'running', 1, now() from generate_series(1, 15);` + good,
+		"before and after":             bad(15, "1 h") + good + bad(15, "1 min"),
+		"many before":                  bad(60, "1 h") + good,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.exec(setup)
+			r.exec(refuse)
+			if report := r.run(r.config(nil)); report.Done != 5 {
+				t.Errorf("%+v", report)
+			}
+			r.want(`select count(*) from ebb.jobs where status = 'done' or payload ? 'bad'`, r.rows(`select count(*) from ebb.jobs`)...)
+		})
+	}
+	t.Run("more than one reap has", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		r.exec(expired + `case when n <= 1200 then '{"bad": 1}' else '{}' end::jsonb, 'running', 1, now() - interval '1 h' from generate_series(1, 1205) n`)
+		r.suppress(`old.payload ? 'bad'`)
+		config, log := logged(r.config(nil))
+		if report := r.run(config); report.Reaped != 5 || report.Done != 5 {
+			t.Errorf("%+v", report)
+		}
+		if n := strings.Count(log.String(), "level=ERROR"); n > 60 {
+			t.Errorf("%d lines of the log", n)
+		}
+	})
 }
