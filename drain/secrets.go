@@ -105,8 +105,8 @@ func (s *Secrets) LearnFrom(config *pgx.ConnConfig) {
 		s.Learn(config.Host)
 	}
 	for name, value := range config.RuntimeParams {
-		if name == "application_name" {
-			continue
+		if name != "options" && !strings.Contains(name, ".") {
+			continue // a setting of Postgres' own
 		}
 		for _, asked := range append(strings.Fields(value), value) {
 			for _, part := range strings.SplitN(asked, "=", 2)[min(1, strings.Count(asked, "=")):] {

@@ -120,7 +120,7 @@ func TestErrorsOfEveryRow(t *testing.T) {
 				c.config(&config)
 			}
 			report, err := r.try(context.Background(), config)
-			if err == nil || report.Stopped != drain.StoppedError || !strings.Contains(report.Error, "not today") || report.Exchanges > 130 {
+			if err == nil || report.Stopped != drain.StoppedError || !strings.Contains(report.Error, "not today") || report.Exchanges > 160 {
 				t.Errorf("%v, %+v", err, report)
 			}
 			if n := strings.Count(log.String(), "cannot be"); n > 2 {

@@ -174,7 +174,8 @@ func brief(err error) string {
 		return fmt.Sprintf("%s (SQLSTATE %s)", pg.Message, pg.Code) + details(pg)
 	}
 	var lines []string
-	for line := range strings.SplitSeq(err.Error(), "\n") {
+	text := strings.ReplaceAll(err.Error(), ": %!w(<nil>)", "") // pgx's, where a server speaks too old a protocol
+	for line := range strings.SplitSeq(text, "\n") {
 		line = strings.TrimSpace(line)
 		said := func(before string) bool { return before == line || strings.HasSuffix(before, ": "+line) }
 		if line != "" && !slices.ContainsFunc(lines, said) {

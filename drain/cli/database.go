@@ -56,7 +56,7 @@ func (c Config) database(environ map[string]string, by given) (source, []error) 
 			name = "--database-url-file"
 		}
 		from = func() (*pgx.ConnConfig, error) {
-			text, err := os.ReadFile(c.DatabaseURLFile)
+			text, err := readPlain(c.DatabaseURLFile)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
@@ -126,6 +126,9 @@ func parseURL(name, text string) (*pgx.ConnConfig, error) {
 		if isQuoted(text) || strings.ContainsAny(text[:1], "\"'`") {
 			return nil, fmt.Errorf("%s begins with a quote (%q), which would be part of it; take the quotes away", name, text[:1])
 		}
+	}
+	if err := wrongFiles(name, text); err != nil {
+		return nil, err
 	}
 	config, err := pgx.ParseConfig(text)
 	raw := outOfPlace(text)

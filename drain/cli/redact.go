@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 )
 
@@ -16,12 +15,10 @@ func (p *program) learn() {
 		case name == "PGPASSWORD", name == "PGSSLPASSWORD", name == "EBB_TOKEN", strings.HasPrefix(name, "EBB_") && strings.HasSuffix(name, "_SECRET"):
 			p.secrets.Learn(value)
 		case name == "DATABASE_URL_FILE", name == "EBB_TOKEN_FILE": // a handler may be let to read it before ebb does
-			if about, err := os.Stat(value); err == nil && about.Mode().IsRegular() { // a pipe would be emptied
-				text, _ := os.ReadFile(value)
-				p.secrets.LearnURL(string(text))
-				if name == "EBB_TOKEN_FILE" {
-					p.secrets.Learn(string(text))
-				}
+			text, _ := readPlain(value)
+			p.secrets.LearnURL(string(text))
+			if name == "EBB_TOKEN_FILE" {
+				p.secrets.Learn(string(text))
 			}
 		case strings.HasPrefix(name, "DATABASE_URL"), strings.HasPrefix(name, "PG"):
 			p.secrets.LearnURL(value)

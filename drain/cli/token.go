@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 )
 
@@ -25,7 +24,7 @@ func (c Config) token(by given) (func() (string, error), error) {
 			name = "--token-file"
 		}
 		read = func() (string, error) {
-			text, err := os.ReadFile(c.TokenFile)
+			text, err := readPlain(c.TokenFile)
 			if err != nil {
 				return "", fmt.Errorf("%s: %w; write a token there, %s", name, err, aToken)
 			}

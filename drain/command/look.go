@@ -36,16 +36,13 @@ var shortages = []struct {
 	{syscall.ENOMEM, "this machine, or ebb's container, has no memory left: give it more"},
 }
 
-// unstarted is the verdict on a command that could not be started. A program that is just being written is a failed
-// attempt. What no shortage of this machine explains is a mistake in the settings.
+// unstarted is the verdict on a command that could not be started. What no shortage of this machine explains is a
+// mistake in the settings, or passes before the job was given back three times, as a program that is just being written.
 func unstarted(program string, err error) error {
 	for _, s := range shortages {
 		if errors.Is(err, s.err) {
 			return drain.NotStarted(fmt.Errorf("cannot be started: %w; %s, or lower EBB_CONCURRENCY", err, s.remedy))
 		}
-	}
-	if errors.Is(err, syscall.ETXTBSY) {
-		return fmt.Errorf("cannot be started: %w", err)
 	}
 	return drain.Misconfigured(errors.New("cannot be started: " + whyNot(program, err)))
 }

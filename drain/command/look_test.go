@@ -89,7 +89,7 @@ func TestUnstarted(t *testing.T) {
 		{syscall.ENOMEM, notStarted},
 		{syscall.EMFILE, notStarted},
 		{syscall.ENFILE, notStarted},
-		{syscall.ETXTBSY, retried},
+		{syscall.ETXTBSY, misconfigured},
 		{syscall.E2BIG, misconfigured},
 		{syscall.ENOENT, misconfigured},
 		{syscall.EACCES, misconfigured},
