@@ -185,7 +185,7 @@ func brief(err error) string {
 	if len(lines) > 1 { // sslmode=prefer tried TLS first, and then had the answer that counts
 		lines = slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "server refused TLS connection") })
 	}
-	text := strings.Join(lines, "; ")
+	text = strings.Join(lines, "; ")
 	if pg != nil {
 		text += details(pg)
 	}
