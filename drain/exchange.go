@@ -150,7 +150,7 @@ func (x *exchanger) report(req request, resp *response) {
 		case settles:
 			resp.settled[id] = unsettleable
 		case extends:
-			resp.extended[id] = locked
+			resp.extended[id] = refused
 		default:
 			resp.skipped = append(resp.skipped, id)
 		}

@@ -24,6 +24,7 @@ type standing int
 const (
 	extended standing = iota + 1
 	locked            // somebody else has the row locked: ask again
+	refused           // the row cannot be changed: ask again later
 	done              // completed by this attempt, in the handler's own transaction
 	gone              // another run's, or settled by a hand: the handler has nothing to say any more
 )
@@ -76,6 +77,8 @@ func (w *wake) takeExtended(resp *response) {
 			}
 		case locked, done:
 			t.askAt = time.Now().Add(askAgain)
+		case refused:
+			t.askAt = time.Now().Add(max(askAgain, t.lease/4))
 		case gone:
 			if t.started.IsZero() {
 				w.dropWaiting(t)

@@ -186,7 +186,7 @@ func (x *exchanger) extendRowByRow(ctx, connecting context.Context, req request,
 		return nil
 	}, func(id int64, err error) {
 		x.config.Log.Error("the lease cannot be extended", "id", id, "attempt", holdings[id].attempt, "error", brief(err))
-		extended[id] = locked
+		extended[id] = refused
 	})
 }
 
@@ -200,6 +200,7 @@ func (x *exchanger) restRowByRow(ctx, connecting context.Context, req request) r
 	var given response
 	if req.orphans {
 		if given = x.orphansRowByRow(ctx, connecting, req); given.err != nil {
+			given.unanswered = given.unanswered || unanswered
 			return given
 		}
 		req.orphans, req.inFlight = false, append(req.inFlight, given.skipped...)
