@@ -156,7 +156,7 @@ func (x *exchanger) settleRowByRow(ctx, connecting context.Context, req request,
 	return unanswered, err
 }
 
-// extendRowByRow extends leases one an exchange. What cannot be extended now is asked for again, as if it were locked.
+// extendRowByRow extends leases one an exchange. What cannot be extended now is asked for again, but not at once.
 func (x *exchanger) extendRowByRow(ctx, connecting context.Context, req request, extended map[int64]standing) error {
 	holdings := map[int64]holding{}
 	var rows []int64

@@ -124,7 +124,7 @@ func (sim *simulation) judgeCost(run *simRun) {
 		return
 	}
 	seconds := int(run.ended.Sub(simEpoch.Add(run.starts)) / time.Second)
-	if most := 100 + 10*len(sim.rows) + 8*seconds; r.Exchanges > most {
+	if most := 100 + 10*len(sim.rows) + 16*seconds; r.Exchanges > most {
 		sim.fault("%s: %d exchanges for %d rows in %d s", run.name, r.Exchanges, len(sim.rows), seconds)
 	}
 }
