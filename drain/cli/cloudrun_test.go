@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -116,6 +118,10 @@ func TestCloudRunLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	base := map[string]string{"DATABASE_URL": nowhere, "K_SERVICE": "jobs", "PORT": fmt.Sprint(l.Addr().(*net.TCPAddr).Port), "EBB_QUEUE_MAIL_COMMAND": "true"}
 	for _, test := range []struct {
 		name string
@@ -130,7 +136,7 @@ func TestCloudRunLimits(t *testing.T) {
 		{"a blank token would open it", map[string]string{"EBB_TOKEN": ""}, []string{"EBB_TOKEN is there but blank"}},
 		{"so would no token's file", map[string]string{"EBB_TOKEN_FILE": ""}, []string{"EBB_TOKEN_FILE is there but blank"}},
 		{"both", map[string]string{"EBB_TOKEN": " ", "EBB_TOKEN_FILE": "\t"}, []string{"EBB_TOKEN is there but blank", "EBB_TOKEN_FILE is there but blank"}},
-		{"a blank token beside a file", map[string]string{"EBB_TOKEN": "", "EBB_TOKEN_FILE": "/dev/null"}, []string{"EBB_TOKEN is there but blank", "the token in EBB_TOKEN_FILE is blank"}},
+		{"a blank token beside a file", map[string]string{"EBB_TOKEN": "", "EBB_TOKEN_FILE": empty}, []string{"EBB_TOKEN is there but blank", "the token in EBB_TOKEN_FILE is blank"}},
 		{"a bad port", map[string]string{"PORT": "x"}, []string{"PORT: "}},
 		{"no handler", map[string]string{"EBB_QUEUE_MAIL_COMMAND": ""}, []string{"no queue has a handler"}},
 	} {

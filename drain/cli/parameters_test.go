@@ -203,7 +203,7 @@ func TestParametersAreReadAsByLibpq(t *testing.T) {
 
 // What is dropped harms nothing, and what is the server's gets there.
 func TestSharedURLs(t *testing.T) {
-	plain := schematest.New(t)
+	plain := schematest.Direct(schematest.New(t)) // a pooler passes few parameters
 	separator := "?"
 	if strings.Contains(plain, "?") {
 		separator = "&"

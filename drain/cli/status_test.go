@@ -71,7 +71,7 @@ func TestStatusOfNothing(t *testing.T) {
 
 // What a role lacks is said with what to do about it, by every command.
 func TestHints(t *testing.T) {
-	url := schematest.New(t)
+	url := schematest.Direct(schematest.New(t)) // CI's pooler makes everybody one user
 	db := schematest.Connect(t, url)
 	role := text(t, db, `select current_database()`)
 	do(t, db, `create role `+role+` login password 'of no importance'`)
@@ -85,7 +85,11 @@ func TestHints(t *testing.T) {
 		t.Fatal(err)
 	}
 	denied := setup{env: map[string]string{"DATABASE_URL": fmt.Sprintf("postgres://%s:of%%20no%%20importance@%s:%d/%s", role, config.Host, config.Port, role)}}
-	reading := setup{env: map[string]string{"DATABASE_URL": url + "&default_transaction_read_only=on"}}
+	separator := "?"
+	if strings.Contains(url, "?") {
+		separator = "&"
+	}
+	reading := setup{env: map[string]string{"DATABASE_URL": url + separator + "default_transaction_read_only=on"}}
 	for _, grant := range []string{``, `grant usage on schema ebb to ` + role, `grant select on ebb.jobs_version to ` + role} {
 		do(t, db, grant)
 		for _, args := range [][]string{{"status"}, {"status", "--json"}, {"enqueue", "mail", "{}"}, {"enqueue", "mail", "{}", "--in", "1h"}, {"plan", "--from-history", "@hourly"}} {
