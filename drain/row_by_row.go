@@ -320,7 +320,7 @@ func isStatementTimeout(err error) bool {
 // isTableLock says that an exchange waited in vain for a lock on the table itself: no row's fault.
 func isTableLock(err error) bool {
 	var pg *pgconn.PgError
-	return errors.As(err, &pg) && pg.Code == "55P03" && pg.Where == ""
+	return isLockTimeout(err) && errors.As(err, &pg) && pg.Where == ""
 }
 
 // isLockTimeout is true of those that a trigger waited for as well.

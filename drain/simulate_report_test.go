@@ -59,7 +59,7 @@ func (sim *simulation) judgeLeft(run *simRun) {
 		if r.status != "running" || r.lockedBy != run.name || db.late > 0 || sim.sticks || sim.touched[r.id] || r.refuses != "" || r.suppresses != "" {
 			continue
 		}
-		if !slices.Contains(run.wake.lost, r.id) && !slices.Contains(run.wake.abandonedIDs(), r.id) {
+		if !slices.Contains(run.wake.lost, r.id) && !slices.ContainsFunc(run.wake.abandoned, func(t *task) bool { return t.job.ID == r.id }) {
 			sim.fault("%s: %d still runs under it", run.name, r.id)
 		}
 	}

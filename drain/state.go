@@ -42,10 +42,10 @@ type state struct {
 	canceled bool      // the handlers' contexts were
 	pausedTo time.Time // after an error: no exchange until then
 
-	connected bool // as far as is known
-	usedAt    time.Time
-	lingerTo  time.Time     // lingering until then, or zero
+	connected bool          // as far as is known
+	usedAt    time.Time     // when the last exchange ended
 	sentAt    time.Time     // of the exchange under way
+	lingerTo  time.Time     // lingering until then, or zero
 	lingered  time.Duration // so far
 }
 
@@ -124,14 +124,6 @@ func (s *state) dropWaiting(t *task) {
 	if s.unread == t {
 		s.unread = nil
 	}
-}
-
-// abandonedIDs are those of the jobs whose handlers have not returned.
-func (s *state) abandonedIDs() (ids []int64) {
-	for _, t := range s.abandoned {
-		ids = append(ids, t.job.ID)
-	}
-	return ids
 }
 
 // start moves a task from those that wait to those that run.
